@@ -1,0 +1,28 @@
+# Helpers that every CMakeLists of the project uses.
+find_program(LATHE_CCACHE ccache)
+if(LATHE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${LATHE_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${LATHE_CCACHE})
+endif()
+
+# lathe_warnings(target): the warnings that stay clean; errors in CI (LATHE_WERROR).
+function(lathe_warnings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${LATHE_WERROR}>:-Werror>)
+endfunction()
+
+# lathe_library(target ALIAS name FOLDERS folder...): a library of all sources below the folders (relative to the
+# repository root), with the public headers and, privately, the layers under src/.
+function(lathe_library target)
+  cmake_parse_arguments(ARG "" "ALIAS" "FOLDERS" ${ARGN})
+  set(sources)
+  foreach(folder ${ARG_FOLDERS})
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
+  add_library(${target} ${sources})
+  add_library(lathe::${ARG_ALIAS} ALIAS ${target})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+                             PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_ALIAS})
+  lathe_warnings(${target})
+endfunction()

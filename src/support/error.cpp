@@ -1,0 +1,78 @@
+#include "lathe/error.h"
+
+#include <algorithm>
+#include <cctype>
+#include <mutex>
+
+#include "support/error_codes.h"
+
+namespace lathe {
+
+struct Error::State {
+  Message render;
+  std::once_flag once;
+  std::string text;
+};
+
+Error::Error(Message message) : state_(std::make_shared<State>()) { state_->render = std::move(message); }
+
+const char* Error::what() const noexcept {
+  try {
+    std::call_once(state_->once, [this] { state_->text = state_->render(); });
+    return state_->text.c_str();
+  } catch (...) {
+    return "(the text of this error could not be rendered)";
+  }
+}
+
+namespace {
+
+Message with_code(Code code, Message message) {
+  return [code, message = std::move(message)] { return message() + "  [" + std::string(describe(code).id) + "]"; };
+}
+
+}  // namespace
+
+UserError::UserError(Code code, Message message) : Error(with_code(code, std::move(message))), code_(code) {}
+
+UserError::UserError(Code code, std::string message)
+    : UserError(code, Message([text = std::move(message)] { return text; })) {}
+
+InternalError::InternalError(std::string message, Site site)
+    : Error([text = std::move(message), site] {
+        return "internal error: " + text + " (" + site.file_name() + ":" + std::to_string(site.line()) +
+               "). This is a bug of Lathe; please report it with the program and its trace.";
+      }) {}
+
+const std::vector<CodeInfo>& error_catalogue() {
+  static const std::vector<CodeInfo> catalogue = [] {
+    std::vector<CodeInfo> all = {
+#define LATHE_ERROR_CODE(id, title, cause, way_out) {Code::id, "LTH-" #id, title, cause, way_out},
+#include "support/error_codes.def"
+#undef LATHE_ERROR_CODE
+    };
+    std::sort(all.begin(), all.end(), [](const CodeInfo& a, const CodeInfo& b) { return a.id < b.id; });
+    return all;
+  }();
+  return catalogue;
+}
+
+const CodeInfo& describe(Code code) {
+  for (const CodeInfo& info : error_catalogue()) {
+    if (info.code == code) return info;
+  }
+  throw InternalError("error code without an entry");
+}
+
+const CodeInfo* find_code(std::string_view id) {
+  auto same = [](std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](unsigned char x, unsigned char y) { return std::toupper(x) == std::toupper(y); });
+  };
+  for (const CodeInfo& info : error_catalogue()) {
+    if (same(info.id, id) || same(info.id.substr(4), id)) return &info;
+  }
+  return nullptr;
+}
+
+}  // namespace lathe

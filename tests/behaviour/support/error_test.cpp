@@ -1,0 +1,23 @@
+#include "lathe/error.h"
+#include "support/error_codes.h"
+
+using namespace lathe;
+
+TEST_CASE("an error's text is rendered only when it is read") {
+  int rendered = 0;
+  UserError error(Code::D001, Message([&] { ++rendered; return std::string("text"); }));
+  CHECK(rendered == 0);
+  CHECK(std::string(error.what()) == "text  [LTH-D001]");
+  CHECK(std::string(error.what()) == "text  [LTH-D001]");
+  CHECK(rendered == 1);
+}
+
+TEST_CASE("every error code is found by its id, with and without the prefix") {
+  for (const CodeInfo& info : error_catalogue()) {
+    REQUIRE(find_code(info.id) == &info);
+    REQUIRE(find_code(info.id.substr(4)) == &info);
+    CHECK(!info.cause.empty());
+    CHECK(!info.way_out.empty());
+  }
+  CHECK(find_code("LTH-Z999") == nullptr);
+}
