@@ -5,6 +5,13 @@ if(LATHE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${LATHE_CCACHE})
 endif()
 
+# A sanitizer reaches the whole build: a program and a library that disagree about it do not link.
+set(LATHE_SANITIZE "" CACHE STRING "Sanitizers for the whole build, e.g. address,undefined or thread")
+if(LATHE_SANITIZE)
+  add_compile_options(-fsanitize=${LATHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${LATHE_SANITIZE})
+endif()
+
 # lathe_warnings(target): the warnings that stay clean; errors in CI (LATHE_WERROR).
 function(lathe_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${LATHE_WERROR}>:-Werror>)
@@ -25,4 +32,5 @@ function(lathe_library target)
                              PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_ALIAS})
   lathe_warnings(${target})
+  lathe_install_library(${target} ${ARG_ALIAS})
 endfunction()

@@ -2,12 +2,13 @@
 // Errors.
 //
 // Three kinds never mix:
-//   UserError      what the user did cannot be done; nothing was changed; the text says what, where, and the way out.
-//   InternalError  a bug of Lathe. A user's mistake must never end in one.
-//   (run time)     generated code returns an error code and a message; it never throws and never aborts.
+//   UserError      what the user did cannot be done; nothing was changed; the text says what, where, and the
+//   way out. InternalError  a bug of Lathe. A user's mistake must never end in one. (run time)     generated
+//   code returns an error code and a message; it never throws and never aborts.
 //
-// A user error carries a stable code such as `LTH-S012`, listed with cause and way out by `lathe explain CODE` and in
-// docs/errors.md. Its text is rendered only when asked for: a search discards failed schedules by the million.
+// A user error carries a stable code such as `LTH-S012`, listed with cause and way out by `lathe explain
+// CODE` and in docs/errors.md. Its text is rendered only when asked for: a search discards failed schedules
+// by the million.
 
 #include <cstdint>
 #include <exception>
@@ -70,7 +71,8 @@ class UserError : public Error {
   Code code_;
 };
 
-/// A schedule primitive was refused, or `verify` found the schedule unfit for its target. The schedule is as before.
+/// A schedule primitive was refused, or `verify` found the schedule unfit for its target. The schedule is as
+/// before.
 class ScheduleError : public UserError {
  public:
   using UserError::UserError;

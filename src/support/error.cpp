@@ -28,7 +28,9 @@ const char* Error::what() const noexcept {
 namespace {
 
 Message with_code(Code code, Message message) {
-  return [code, message = std::move(message)] { return message() + "  [" + std::string(describe(code).id) + "]"; };
+  return [code, message = std::move(message)] {
+    return message() + "  [" + std::string(describe(code).id) + "]";
+  };
 }
 
 }  // namespace

@@ -1,11 +1,15 @@
 #include "lathe/error.h"
+
 #include "support/error_codes.h"
 
 using namespace lathe;
 
 TEST_CASE("an error's text is rendered only when it is read") {
   int rendered = 0;
-  UserError error(Code::D001, Message([&] { ++rendered; return std::string("text"); }));
+  UserError error(Code::D001, Message([&] {
+                    ++rendered;
+                    return std::string("text");
+                  }));
   CHECK(rendered == 0);
   CHECK(std::string(error.what()) == "text  [LTH-D001]");
   CHECK(std::string(error.what()) == "text  [LTH-D001]");

@@ -1,0 +1,37 @@
+# Installs BUILD below SCRATCH, then configures, builds and runs the project of this folder against it, and once more with
+# the flags that pkg-config gives.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    string(REPLACE ";" " " command "${ARGN}")
+    message(FATAL_ERROR "failed: ${command}\n${output}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+set(prefix ${SCRATCH}/prefix)
+set(flags)
+if(SANITIZE)
+  set(flags -fsanitize=${SANITIZE})
+endif()
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${SCRATCH}/build -G ${GENERATOR} -D CMAKE_PREFIX_PATH=${prefix}
+    -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_CXX_FLAGS=${flags})
+run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+run(${SCRATCH}/build/production)
+run(${SCRATCH}/build/compiler)
+
+find_program(PKG_CONFIG pkg-config)
+if(PKG_CONFIG)
+  file(GLOB_RECURSE pc ${prefix}/*/lathe-runtime.pc)
+  get_filename_component(folder ${pc} DIRECTORY)
+  set(ENV{PKG_CONFIG_PATH} ${folder})
+  execute_process(COMMAND ${PKG_CONFIG} --static --cflags --libs lathe-runtime OUTPUT_VARIABLE found RESULT_VARIABLE status
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "pkg-config does not find lathe-runtime in ${folder}")
+  endif()
+  separate_arguments(found)
+  run(${COMPILER} -std=c++20 ${flags} ${CMAKE_CURRENT_LIST_DIR}/production.cpp ${found} -o ${SCRATCH}/production)
+  run(${SCRATCH}/production)
+endif()
