@@ -28,8 +28,8 @@ struct Parameter {
   std::int32_t index;
 
   std::string name() const {
-    return std::string(kernel == nullptr ? "kernel" : kernel) + ": parameter " + std::to_string(index) + " \"" +
-           (spec.name == nullptr ? "" : spec.name) + "\"";
+    return std::string(kernel == nullptr ? "kernel" : kernel) + ": parameter " + std::to_string(index) +
+           " \"" + (spec.name == nullptr ? "" : spec.name) + "\"";
   }
 
   std::int32_t fail(std::int32_t code, const std::string& what) const {
@@ -85,10 +85,11 @@ std::int32_t check_strides(const DLTensor& tensor, const Parameter& parameter) {
   std::int64_t compact = 1;
   for (int i = tensor.ndim - 1; i >= 0; --i) {
     if (tensor.shape[i] != 1 && tensor.strides[i] != compact) {
-      return parameter.fail(LATHE_ERROR_STRIDES,
-                            "strides are " + list(tensor.strides, tensor.ndim) + " for shape " +
-                                list(tensor.shape, tensor.ndim) +
-                                ", expected those of a compact row-major tensor; copy it to a contiguous one first");
+      return parameter.fail(
+          LATHE_ERROR_STRIDES,
+          "strides are " + list(tensor.strides, tensor.ndim) + " for shape " +
+              list(tensor.shape, tensor.ndim) +
+              ", expected those of a compact row-major tensor; copy it to a contiguous one first");
     }
     compact *= tensor.shape[i];
   }
@@ -99,7 +100,8 @@ std::int32_t check_shape(const DLTensor& tensor, const Parameter& parameter) {
   const lathe_tensor_spec& spec = parameter.spec;
   if (tensor.ndim != spec.ndim) {
     return parameter.fail(LATHE_ERROR_NDIM, "has " + std::to_string(tensor.ndim) + " dimensions, expected " +
-                                                std::to_string(spec.ndim) + " " + list(spec.shape, spec.ndim, true));
+                                                std::to_string(spec.ndim) + " " +
+                                                list(spec.shape, spec.ndim, true));
   }
   if (tensor.ndim > 0 && tensor.shape == nullptr) {
     return parameter.fail(LATHE_ERROR_SHAPE, "has no shape, expected " + list(spec.shape, spec.ndim, true));
@@ -121,7 +123,8 @@ std::int32_t check_data(const DLTensor& tensor, const Parameter& parameter) {
   if (address % align == 0) return LATHE_OK;
   std::string where = "first element is " + std::to_string(address % align) + " bytes past a multiple of " +
                       std::to_string(align) + ", expected alignment to " + std::to_string(align) + " bytes";
-  if (tensor.byte_offset % align != 0) where += " (byte_offset is " + std::to_string(tensor.byte_offset) + ")";
+  if (tensor.byte_offset % align != 0)
+    where += " (byte_offset is " + std::to_string(tensor.byte_offset) + ")";
   return parameter.fail(LATHE_ERROR_ALIGNMENT, where);
 }
 
@@ -141,22 +144,24 @@ using namespace lathe::runtime;
 
 extern "C" {
 
-int32_t lathe_check_tensor(const DLTensor* tensor, const lathe_tensor_spec* spec, const char* kernel, int32_t index) {
+int32_t lathe_check_tensor(const DLTensor* tensor, const lathe_tensor_spec* spec, const char* kernel,
+                           int32_t index) {
   const Parameter parameter{*spec, kernel, index};
   if (tensor == nullptr) return parameter.fail(LATHE_ERROR_NULL_TENSOR, "is NULL, expected a tensor");
   if (!same_device(spec->device_type, tensor->device.device_type)) {
-    return parameter.fail(LATHE_ERROR_DEVICE, std::string("is on ") + device_name(tensor->device.device_type) +
-                                                  ", expected " + device_name(spec->device_type));
+    return parameter.fail(LATHE_ERROR_DEVICE, std::string("is on ") +
+                                                  device_name(tensor->device.device_type) + ", expected " +
+                                                  device_name(spec->device_type));
   }
   if (!same_type(spec->dtype, tensor->dtype)) {
-    return parameter.fail(LATHE_ERROR_DTYPE,
-                          "element type is " + to_string(tensor->dtype) + ", expected " + to_string(spec->dtype));
+    return parameter.fail(LATHE_ERROR_DTYPE, "element type is " + to_string(tensor->dtype) + ", expected " +
+                                                 to_string(spec->dtype));
   }
   if (int32_t code = check_shape(*tensor, parameter)) return code;
   const std::int64_t count = element_count(*tensor);
   if (count < 0) {
-    return parameter.fail(LATHE_ERROR_SHAPE,
-                          "shape " + list(tensor->shape, tensor->ndim) + " has more elements than 64 bits can count");
+    return parameter.fail(LATHE_ERROR_SHAPE, "shape " + list(tensor->shape, tensor->ndim) +
+                                                 " has more elements than 64 bits can count");
   }
   if (count == 0) return LATHE_OK;
   if (int32_t code = check_strides(*tensor, parameter)) return code;

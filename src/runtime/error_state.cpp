@@ -17,7 +17,8 @@ void ErrorState::set(std::int32_t new_code, std::string_view message) noexcept {
 }
 
 ErrorState& last_error() noexcept {
-  // Constant-initialised and trivially destructible: usable from the first instruction of a thread to its last.
+  // Constant-initialised and trivially destructible: usable from the first instruction of a thread to its
+  // last.
   static thread_local ErrorState state;
   return state;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The last error of each thread: a code and a text of bounded length, so that reporting "out of memory" needs none.
+// The last error of each thread: a code and a text of bounded length, so that reporting "out of memory" needs
+// none.
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
-// fork() copies one thread only. The child of a process with worker threads has none of them, and a mutex that one of
-// them held would stay locked. So the mutex that guards starting and replacing workers is held across every fork, and a
-// count tells pools that they woke up in a child.
+// fork() copies one thread only. The child of a process with worker threads has none of them, and a mutex
+// that one of them held would stay locked. So the mutex that guards starting and replacing workers is held
+// across every fork, and a count tells pools that they woke up in a child.
 
 #include <cstdint>
 #include <mutex>

@@ -11,8 +11,9 @@ void LaunchSlot::close() {
 }
 
 void LaunchSlot::publish(lathe_task task, void* ctx, std::int64_t n, int threads) {
-  // Close first: a worker that still holds the old word must not combine it with the new fields. The stores below are
-  // releases, so whoever sees one of them also sees the word closed, and its compare-and-swap fails.
+  // Close first: a worker that still holds the old word must not combine it with the new fields. The stores
+  // below are releases, so whoever sees one of them also sees the word closed, and its compare-and-swap
+  // fails.
   close();
   const std::int64_t tick_size = (n - 1) / kMaxTicks + 1;
   result_.store(0, std::memory_order_relaxed);
@@ -44,7 +45,8 @@ bool LaunchSlot::claim(Chunk& chunk) {
     // (position + take) * size may pass the largest int64 in the last chunk alone.
     const bool last = position + take == ticks;
     chunk.end = last ? n : static_cast<std::int64_t>(position + take) * size;
-    if (claim_.compare_exchange_weak(word, word + take, std::memory_order_acq_rel, std::memory_order_acquire)) {
+    if (claim_.compare_exchange_weak(word, word + take, std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
       return true;
     }
   }

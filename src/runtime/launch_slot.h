@@ -1,9 +1,10 @@
 #pragma once
 // One launch in flight: who has claimed what, and how much is done.
 //
-// A slot outlives every launch that uses it, because a worker may look at it at any time, even long after the launch it
-// came for has returned. Claiming is therefore one compare-and-swap on a word that holds both the launch's number and
-// the next free position: it can succeed only while the launch is the one whose fields the worker has read.
+// A slot outlives every launch that uses it, because a worker may look at it at any time, even long after the
+// launch it came for has returned. Claiming is therefore one compare-and-swap on a word that holds both the
+// launch's number and the next free position: it can succeed only while the launch is the one whose fields
+// the worker has read.
 //
 //     claim = [ number of the launch : 40 | next unclaimed tick : 24 ]
 //
@@ -19,7 +20,9 @@ namespace lathe::runtime {
 class LaunchSlot {
  public:
   /// Takes the slot for a launch; false when it is taken.
-  bool acquire() { return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire); }
+  bool acquire() {
+    return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire);
+  }
   void release() { taken_.store(false, std::memory_order_release); }
 
   /// Offers the loop [0, n), n > 0, to all threads that look.
@@ -29,7 +32,9 @@ class LaunchSlot {
   bool work();
 
   /// Whether every claimed chunk has been run. Meaningful when work() has returned false.
-  bool finished() const { return done_.load(std::memory_order_acquire) == ticks_.load(std::memory_order_relaxed); }
+  bool finished() const {
+    return done_.load(std::memory_order_acquire) == ticks_.load(std::memory_order_relaxed);
+  }
 
   /// Sleeps until finished.
   void wait_finished();

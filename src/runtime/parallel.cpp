@@ -1,5 +1,5 @@
-// The C hook for parallel loops: picks the backend, keeps nested launches inline, and brings errors home. Backends only
-// have to run tasks.
+// The C hook for parallel loops: picks the backend, keeps nested launches inline, and brings errors home.
+// Backends only have to run tasks.
 
 #include <atomic>
 #include <exception>

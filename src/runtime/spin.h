@@ -13,8 +13,8 @@ inline void cpu_pause() {
 #endif
 }
 
-/// Spins until `ready()`; false when `limit` passed first. The clock is read rarely: a pause takes 40 to 140 cycles
-/// depending on the core, so a count of pauses alone would not bound the time.
+/// Spins until `ready()`; false when `limit` passed first. The clock is read rarely: a pause takes 40 to 140
+/// cycles depending on the core, so a count of pauses alone would not bound the time.
 template <typename Ready>
 bool spin_until(Ready ready, std::chrono::microseconds limit) {
   if (ready()) return true;

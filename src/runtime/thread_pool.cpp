@@ -104,7 +104,8 @@ void ThreadPool::State::start() {
   const int count = threads.load() - 1;
   std::vector<int> cpus;
   const bool quota_limits = std::ceil(cpu_quota()) < process_cores();
-  if (options.pin && !quota_limits && count < static_cast<int>(process_cpus().size())) cpus = cpus_for_workers();
+  if (options.pin && !quota_limits && count < static_cast<int>(process_cpus().size()))
+    cpus = cpus_for_workers();
   for (int i = 0; i < count; ++i) start_worker(i, cpus);
   started.store(true);
 }
@@ -158,8 +159,8 @@ void ThreadPool::State::work_as(std::uint32_t my_crew) {
     if (worked) continue;
     const auto limit = std::chrono::microseconds(spin_microseconds.load(std::memory_order_relaxed));
     if (spin_until([&] { return signal.load(std::memory_order_acquire) != seen; }, limit)) continue;
-    // Counted before looking at `signal` again; a launch changes `signal` before it looks at the count. One of the two
-    // sees the other.
+    // Counted before looking at `signal` again; a launch changes `signal` before it looks at the count. One
+    // of the two sees the other.
     sleepers.fetch_add(1);
     signal.wait(seen);
     sleepers.fetch_sub(1);

@@ -1,15 +1,15 @@
 // Workspace for kernels' temporaries.
 //
-// A kernel allocates at entry and frees at exit, on one thread, and is called again with the same sizes. Fresh pages cost
-// more than many kernels (a page fault for every 4 KiB), so each thread keeps a few of the blocks it freed. What is kept
-// is bounded by count and bytes; a block much larger than asked for is not used, so that a small kernel does not hold on
-// to a large one's memory.
+// A kernel allocates at entry and frees at exit, on one thread, and is called again with the same sizes.
+// Fresh pages cost more than many kernels (a page fault for every 4 KiB), so each thread keeps a few of the
+// blocks it freed. What is kept is bounded by count and bytes; a block much larger than asked for is not
+// used, so that a small kernel does not hold on to a large one's memory.
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -26,8 +26,8 @@ constexpr std::uint64_t kMaxAlign = std::uint64_t{1} << 30;
 
 /// Lies just before the address the kernel gets.
 struct Header {
-  void* base;            ///< what malloc returned
-  std::uint64_t bytes;   ///< usable bytes
+  void* base;           ///< what malloc returned
+  std::uint64_t bytes;  ///< usable bytes
   std::uint64_t align;
 };
 

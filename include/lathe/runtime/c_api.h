@@ -6,17 +6,18 @@
  *
  *     int32_t NAME(void* const* buffers, const int64_t* scalars);
  *
- * `buffers` are its tensors in the order of the program's parameters, inputs first, then outputs: addresses of the
- * first element, compact and row-major. `scalars` are its run-time sizes. Zero means done; any other value is one of
- * the LATHE_ERROR_ codes below or what a parallel task returned, and lathe_last_error() has the text. A kernel keeps no
- * state: it may run on any number of threads at once, and it never throws, aborts or prints.
+ * `buffers` are its tensors in the order of the program's parameters, inputs first, then outputs: addresses
+ * of the first element, compact and row-major. `scalars` are its run-time sizes. Zero means done; any other
+ * value is one of the LATHE_ERROR_ codes below or what a parallel task returned, and lathe_last_error() has
+ * the text. A kernel keeps no state: it may run on any number of threads at once, and it never throws, aborts
+ * or prints.
  *
  * What a kernel needs from its host
  * ---------------------------------
  * Four functions, and nothing else (no libc, no C++ runtime): lathe_parallel_launch, lathe_workspace_alloc,
- * lathe_workspace_free and lathe_set_error. The library lathe::runtime has them. A host with threads or memory of its
- * own puts them behind the same functions with lathe_set_parallel_backend and lathe_set_workspace_backend; a host that
- * wants none of our code may define the four itself.
+ * lathe_workspace_free and lathe_set_error. The library lathe::runtime has them. A host with threads or
+ * memory of its own puts them behind the same functions with lathe_set_parallel_backend and
+ * lathe_set_workspace_backend; a host that wants none of our code may define the four itself.
  *
  * This header is plain C99 and is also what the C headers beside generated objects include.
  */
@@ -31,7 +32,8 @@
 extern "C" {
 #endif
 
-/* ---- Version ---------------------------------------------------------------------------------------------------- */
+/* ---- Version
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Raised whenever a signature or a meaning in this header changes. Generated code is built for one number. */
 #define LATHE_RUNTIME_ABI 1
@@ -39,14 +41,15 @@ extern "C" {
 /* The number this library was built with. */
 int32_t lathe_runtime_abi(void);
 
-/* A shared object of kernels exports `const int32_t lathe_module_abi`: the number it was generated for. Whoever loads
- * the object compares it with lathe_runtime_abi() before calling anything (lathe::runtime::Module does). The symbol is
- * weak, so that many generated objects link into one library. */
+/* A shared object of kernels exports `const int32_t lathe_module_abi`: the number it was generated for.
+ * Whoever loads the object compares it with lathe_runtime_abi() before calling anything
+ * (lathe::runtime::Module does). The symbol is weak, so that many generated objects link into one library. */
 #define LATHE_MODULE_ABI_SYMBOL "lathe_module_abi"
 
 typedef int32_t (*lathe_kernel)(void* const* buffers, const int64_t* scalars);
 
-/* ---- Errors ----------------------------------------------------------------------------------------------------- */
+/* ---- Errors
+ * ----------------------------------------------------------------------------------------------------- */
 
 enum {
   LATHE_OK = 0,
@@ -65,8 +68,8 @@ enum {
   LATHE_ERROR_FIRST_USER_CODE = 1000 /* codes from here on are never used by Lathe */
 };
 
-/* The text that goes with the last nonzero code on this thread; "" when there was none. Valid until the thread's next
- * error. An error of a parallel task is carried to the thread that launched it. */
+/* The text that goes with the last nonzero code on this thread; "" when there was none. Valid until the
+ * thread's next error. An error of a parallel task is carried to the thread that launched it. */
 const char* lathe_last_error(void);
 
 /* The code that goes with it; LATHE_OK when there was none. */
@@ -75,44 +78,47 @@ int32_t lathe_last_error_code(void);
 /* Sets both for this thread. Copies `message` (cut at about 1000 bytes); allocates nothing. NULL means "". */
 void lathe_set_error(int32_t code, const char* message);
 
-/* ---- Parallel loops --------------------------------------------------------------------------------------------- */
+/* ---- Parallel loops
+ * --------------------------------------------------------------------------------------------- */
 
 /* Some iterations [begin, end) of a parallel loop. Nonzero stops the loop. */
 typedef int32_t (*lathe_task)(void* ctx, int64_t begin, int64_t end);
 
-/* Runs `task` over [0, n), cut into chunks, on the caller and whatever threads are free, and returns when all of it is
- * done. Every iteration runs exactly once unless a chunk returns nonzero: then chunks not yet begun are dropped and the
- * first nonzero value comes back. n <= 0 does nothing. May be called from many threads at once; a launch inside a task
- * runs inline on the thread of that task. */
+/* Runs `task` over [0, n), cut into chunks, on the caller and whatever threads are free, and returns when all
+ * of it is done. Every iteration runs exactly once unless a chunk returns nonzero: then chunks not yet begun
+ * are dropped and the first nonzero value comes back. n <= 0 does nothing. May be called from many threads at
+ * once; a launch inside a task runs inline on the thread of that task. */
 int32_t lathe_parallel_launch(lathe_task task, void* ctx, int64_t n);
 
-/* Threads that work on a launch, the caller counted. By default one for each physical core that the process may use
- * (its affinity mask, and its cgroup's quota rounded up). */
+/* Threads that work on a launch, the caller counted. By default one for each physical core that the process
+ * may use (its affinity mask, and its cgroup's quota rounded up). */
 int32_t lathe_num_threads(void);
 
-/* Changes that number for the default pool; 1 makes every launch serial, 0 goes back to the default. Launches in
- * flight keep theirs. */
+/* Changes that number for the default pool; 1 makes every launch serial, 0 goes back to the default. Launches
+ * in flight keep theirs. */
 void lathe_set_num_threads(int32_t threads);
 
 /* Threads of the host's own. */
 typedef struct lathe_parallel_backend {
-  /* Runs all of [0, n) as lathe_parallel_launch does, at the pace of its own threads; 0, or what a task returned.
-   * Called concurrently, never nested, and with n >= 2. */
+  /* Runs all of [0, n) as lathe_parallel_launch does, at the pace of its own threads; 0, or what a task
+   * returned. Called concurrently, never nested, and with n >= 2. */
   int32_t (*launch)(void* self, lathe_task task, void* ctx, int64_t n);
   /* For lathe_num_threads. */
   int32_t (*num_threads)(void* self);
   void* self;
 } lathe_parallel_backend;
 
-/* Makes `backend` serve every later launch of the process; NULL brings the default pool back. `*backend` is not copied:
- * it must stay valid for as long as a launch may use it. */
+/* Makes `backend` serve every later launch of the process; NULL brings the default pool back. `*backend` is
+ * not copied: it must stay valid for as long as a launch may use it. */
 void lathe_set_parallel_backend(const lathe_parallel_backend* backend);
 
-/* ---- Workspace -------------------------------------------------------------------------------------------------- */
+/* ---- Workspace
+ * -------------------------------------------------------------------------------------------------- */
 
-/* Memory for a kernel's large temporaries, uninitialised: at least `bytes`, aligned to `align` (a power of two; raised to
- * 64). NULL when there is none, with LATHE_ERROR_OUT_OF_MEMORY set: the kernel then returns that code. The default
- * keeps a few freed blocks for each thread, so that a kernel called again takes no page faults. */
+/* Memory for a kernel's large temporaries, uninitialised: at least `bytes`, aligned to `align` (a power of
+ * two; raised to 64). NULL when there is none, with LATHE_ERROR_OUT_OF_MEMORY set: the kernel then returns
+ * that code. The default keeps a few freed blocks for each thread, so that a kernel called again takes no
+ * page faults. */
 void* lathe_workspace_alloc(uint64_t bytes, uint64_t align);
 
 /* Gives a block back, on whichever thread; NULL is allowed. */
@@ -128,30 +134,33 @@ typedef struct lathe_workspace_backend {
   void* self;
 } lathe_workspace_backend;
 
-/* As lathe_set_parallel_backend. Set it while no kernel runs: a block is freed by the backend of that moment. */
+/* As lathe_set_parallel_backend. Set it while no kernel runs: a block is freed by the backend of that moment.
+ */
 void lathe_set_workspace_backend(const lathe_workspace_backend* backend);
 
-/* ---- Tensors from outside ---------------------------------------------------------------------------------------- */
+/* ---- Tensors from outside
+ * ---------------------------------------------------------------------------------------- */
 
 /* What a kernel expects of one parameter. */
 typedef struct lathe_tensor_spec {
-  const char* name;           /* as in the program, for messages */
-  DLDataType dtype;           /* bool is {6, 8, 1}; {kDLUInt, 1, 1} is accepted for it */
+  const char* name; /* as in the program, for messages */
+  DLDataType dtype; /* bool is {6, 8, 1}; {kDLUInt, 1, 1} is accepted for it */
   int32_t ndim;
-  const int64_t* shape;       /* `ndim` extents; a negative one is not checked */
+  const int64_t* shape; /* `ndim` extents; a negative one is not checked */
   DLDeviceType device_type;
-  uint64_t alignment;         /* bytes that the first element's address must be a multiple of; 0 or 1: any */
+  uint64_t alignment; /* bytes that the first element's address must be a multiple of; 0 or 1: any */
   int32_t is_output;
 } lathe_tensor_spec;
 
-/* Checks a tensor that came from outside against what parameter number `index` of `kernel` expects. Strides may be NULL
- * or those of a compact row-major tensor; the stride of a dimension of extent 1, and all strides of a tensor without
- * elements, do not matter. Returns 0, or a code whose text names the kernel, the parameter, what was expected and what
- * came. Reads nothing of the data. */
-int32_t lathe_check_tensor(const DLTensor* tensor, const lathe_tensor_spec* spec, const char* kernel, int32_t index);
+/* Checks a tensor that came from outside against what parameter number `index` of `kernel` expects. Strides
+ * may be NULL or those of a compact row-major tensor; the stride of a dimension of extent 1, and all strides
+ * of a tensor without elements, do not matter. Returns 0, or a code whose text names the kernel, the
+ * parameter, what was expected and what came. Reads nothing of the data. */
+int32_t lathe_check_tensor(const DLTensor* tensor, const lathe_tensor_spec* spec, const char* kernel,
+                           int32_t index);
 
-/* Checks that no output shares a byte with another parameter: generated code assumes so. Each tensor must have passed
- * lathe_check_tensor with its spec. */
+/* Checks that no output shares a byte with another parameter: generated code assumes so. Each tensor must
+ * have passed lathe_check_tensor with its spec. */
 int32_t lathe_check_overlap(const DLTensor* const* tensors, const lathe_tensor_spec* specs, int32_t count,
                             const char* kernel);
 
@@ -159,7 +168,9 @@ int32_t lathe_check_overlap(const DLTensor* const* tensors, const lathe_tensor_s
 int32_t lathe_check_scalar(int64_t value, int64_t low, int64_t high, const char* name, const char* kernel);
 
 /* Address of a tensor's first element. */
-static inline void* lathe_tensor_data(const DLTensor* tensor) { return (char*)tensor->data + tensor->byte_offset; }
+static inline void* lathe_tensor_data(const DLTensor* tensor) {
+  return (char*)tensor->data + tensor->byte_offset;
+}
 
 #ifdef __cplusplus
 } /* extern "C" */

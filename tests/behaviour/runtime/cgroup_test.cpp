@@ -1,3 +1,5 @@
+#include "runtime/cgroup.h"
+
 #include <unistd.h>
 
 #include <cmath>
@@ -5,7 +7,6 @@
 #include <fstream>
 
 #include "lathe/runtime/affinity.h"
-#include "runtime/cgroup.h"
 
 using namespace lathe::runtime;
 
@@ -14,8 +15,9 @@ namespace {
 /// A folder that looks like /sys/fs/cgroup.
 class FakeCgroups {
  public:
-  FakeCgroups() : root_(std::filesystem::temp_directory_path() / ("lathe_cgroup_" + std::to_string(counter_++) + "_" +
-                                                                  std::to_string(::getpid()))) {}
+  FakeCgroups()
+      : root_(std::filesystem::temp_directory_path() /
+              ("lathe_cgroup_" + std::to_string(counter_++) + "_" + std::to_string(::getpid()))) {}
   ~FakeCgroups() { std::filesystem::remove_all(root_); }
   FakeCgroups& file(const std::string& path, const std::string& text) {
     std::filesystem::create_directories((root_ / path).parent_path());
@@ -34,15 +36,19 @@ class FakeCgroups {
 TEST_CASE("without a limit the quota is infinite") {
   CHECK(std::isinf(FakeCgroups().quota("0::/\n")));
   CHECK(std::isinf(FakeCgroups().file("a/cpu.max", "max 100000\n").quota("0::/a\n")));
-  CHECK(std::isinf(FakeCgroups().file("cpu/a/cpu.cfs_quota_us", "-1\n").file("cpu/a/cpu.cfs_period_us", "100000\n").quota(
-      "3:cpu,cpuacct:/a\n")));
+  CHECK(std::isinf(FakeCgroups()
+                       .file("cpu/a/cpu.cfs_quota_us", "-1\n")
+                       .file("cpu/a/cpu.cfs_period_us", "100000\n")
+                       .quota("3:cpu,cpuacct:/a\n")));
   CHECK(std::isinf(FakeCgroups().quota("")));
   CHECK(std::isinf(FakeCgroups().file("cpu.max", "nonsense").quota("garbage\n0::/x\n:::\n")));
 }
 
 TEST_CASE("the tightest limit of a version 2 group and its parents counts") {
   FakeCgroups groups;
-  groups.file("cpu.max", "800000 100000\n").file("a/cpu.max", "150000 100000\n").file("a/b/cpu.max", "400000 100000\n");
+  groups.file("cpu.max", "800000 100000\n")
+      .file("a/cpu.max", "150000 100000\n")
+      .file("a/b/cpu.max", "400000 100000\n");
   CHECK(groups.quota("0::/a/b\n") == 1.5);
   CHECK(groups.quota("0::/\n") == 8);
 }
@@ -53,8 +59,10 @@ TEST_CASE("a container that sees only its own subtree uses the limit at the moun
 
 TEST_CASE("version 1 limits are read through either name of the mount") {
   const std::string membership = "5:memory:/m\n3:cpu,cpuacct:/a\n";
-  CHECK(FakeCgroups().file("cpu/a/cpu.cfs_quota_us", "50000").file("cpu/a/cpu.cfs_period_us", "100000").quota(membership) ==
-        0.5);
+  CHECK(FakeCgroups()
+            .file("cpu/a/cpu.cfs_quota_us", "50000")
+            .file("cpu/a/cpu.cfs_period_us", "100000")
+            .quota(membership) == 0.5);
   CHECK(FakeCgroups()
             .file("cpu,cpuacct/a/cpu.cfs_quota_us", "300000")
             .file("cpu,cpuacct/a/cpu.cfs_period_us", "100000")

@@ -98,21 +98,24 @@ TEST_CASE("every difference has its code, and a text that names kernel and param
     c.strides = {1, 2, 6};
     CHECK(c.check() == LATHE_ERROR_STRIDES);
     CHECK(c.text() ==
-          "scale: parameter 1 \"x\": strides are [1, 2, 6] for shape [2, 3, 4], expected those of a compact row-major "
+          "scale: parameter 1 \"x\": strides are [1, 2, 6] for shape [2, 3, 4], expected those of a compact "
+          "row-major "
           "tensor; copy it to a contiguous one first");
   }
   SECTION("alignment by offset") {
     c.tensor.byte_offset = 4;
     CHECK(c.check() == LATHE_ERROR_ALIGNMENT);
     CHECK(c.text() ==
-          "scale: parameter 1 \"x\": first element is 4 bytes past a multiple of 64, expected alignment to 64 bytes "
+          "scale: parameter 1 \"x\": first element is 4 bytes past a multiple of 64, expected alignment to "
+          "64 bytes "
           "(byte_offset is 4)");
   }
   SECTION("alignment by address") {
     c.tensor.data = c.data + 8;
     CHECK(c.check() == LATHE_ERROR_ALIGNMENT);
     CHECK(c.text() ==
-          "scale: parameter 1 \"x\": first element is 32 bytes past a multiple of 64, expected alignment to 64 bytes");
+          "scale: parameter 1 \"x\": first element is 32 bytes past a multiple of 64, expected alignment to "
+          "64 bytes");
   }
   SECTION("no data") {
     c.tensor.data = nullptr;
@@ -165,7 +168,8 @@ TEST_CASE("an output that shares a byte with another parameter is refused") {
   out.tensor.data = in.data + 15;  // the last element of the input
   CHECK(lathe_check_overlap(tensors, specs, 2, "scale") == LATHE_ERROR_OVERLAP);
   CHECK(std::string(lathe_last_error()) ==
-        "scale: parameter 1 \"y\": output shares memory with parameter 0 \"x\"; give the kernel an output of its own");
+        "scale: parameter 1 \"y\": output shares memory with parameter 0 \"x\"; give the kernel an output of "
+        "its own");
   out.tensor.data = in.data + 16;
   CHECK(lathe_check_overlap(tensors, specs, 2, "scale") == LATHE_OK);
   specs[1].is_output = 0;  // inputs may share
@@ -177,7 +181,8 @@ TEST_CASE("run-time sizes are checked against their range") {
   CHECK(lathe_check_scalar(5, 0, 5, "n", "scale") == LATHE_OK);
   CHECK(lathe_check_scalar(6, 0, 5, "n", "scale") == LATHE_ERROR_SCALAR);
   CHECK(std::string(lathe_last_error()) == "scale: scalar \"n\" is 6, expected 0 to 5");
-  CHECK(lathe_check_scalar(-1, 0, std::numeric_limits<std::int64_t>::max(), "n", "scale") == LATHE_ERROR_SCALAR);
+  CHECK(lathe_check_scalar(-1, 0, std::numeric_limits<std::int64_t>::max(), "n", "scale") ==
+        LATHE_ERROR_SCALAR);
   CHECK(std::string(lathe_last_error()) == "scale: scalar \"n\" is -1, expected at least 0");
 }
 

@@ -19,7 +19,8 @@ struct Visits {
   std::vector<std::atomic<int>> counts;
 
   static std::int32_t task(void* self, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) static_cast<Visits*>(self)->counts.at(static_cast<std::size_t>(i))++;
+    for (std::int64_t i = begin; i < end; ++i)
+      static_cast<Visits*>(self)->counts.at(static_cast<std::size_t>(i))++;
     return 0;
   }
   bool once() const {
@@ -57,7 +58,8 @@ TEST_CASE("a launch of no or a negative number of iterations does nothing") {
 
 TEST_CASE("loops of more iterations than 32 bits are covered without gap or overlap") {
   ThreadPool pool({.threads = 4});
-  for (std::int64_t n : {(std::int64_t{1} << 23) + 1, (std::int64_t{1} << 33) + 12345, std::int64_t{9223372036854775807}}) {
+  for (std::int64_t n :
+       {(std::int64_t{1} << 23) + 1, (std::int64_t{1} << 33) + 12345, std::int64_t{9223372036854775807}}) {
     struct Sums {
       std::atomic<std::uint64_t> length{0}, weighted{0};
     } sums;
@@ -65,8 +67,9 @@ TEST_CASE("loops of more iterations than 32 bits are covered without gap or over
       auto& sums = *static_cast<Sums*>(ctx);
       if (begin < 0 || end <= begin) return 7;
       sums.length += static_cast<std::uint64_t>(end - begin);
-      sums.weighted += static_cast<std::uint64_t>(end) * static_cast<std::uint64_t>(end) -
-                       static_cast<std::uint64_t>(begin) * static_cast<std::uint64_t>(begin);  // telescopes, mod 2^64
+      sums.weighted +=
+          static_cast<std::uint64_t>(end) * static_cast<std::uint64_t>(end) -
+          static_cast<std::uint64_t>(begin) * static_cast<std::uint64_t>(begin);  // telescopes, mod 2^64
       return 0;
     };
     REQUIRE(pool.launch(task, &sums, n) == 0);
@@ -113,7 +116,9 @@ TEST_CASE("after a failure, chunks not yet begun are dropped") {
 }
 
 TEST_CASE("an exception in a task becomes a code and a text") {
-  auto task = [](void*, std::int64_t, std::int64_t) -> std::int32_t { throw std::runtime_error("thrown in a task"); };
+  auto task = [](void*, std::int64_t, std::int64_t) -> std::int32_t {
+    throw std::runtime_error("thrown in a task");
+  };
   for (std::int64_t n : {1, 100}) {
     REQUIRE(lathe_parallel_launch(task, nullptr, n) == LATHE_ERROR_EXCEPTION);
     CHECK(std::string(lathe_last_error()) == "thrown in a task");
@@ -121,7 +126,11 @@ TEST_CASE("an exception in a task becomes a code and a text") {
 }
 
 TEST_CASE("parallel_for throws what its body threw") {
-  CHECK_THROWS_WITH(parallel_for(100, [](std::int64_t i) { if (i == 50) throw std::runtime_error("fifty"); }), "fifty");
+  CHECK_THROWS_WITH(parallel_for(100,
+                                 [](std::int64_t i) {
+                                   if (i == 50) throw std::runtime_error("fifty");
+                                 }),
+                    "fifty");
   std::atomic<std::int64_t> sum{0};
   parallel_for(1000, [&](std::int64_t i) { sum += i; });
   CHECK(sum == 499500);
@@ -243,7 +252,10 @@ TEST_CASE("the child of a fork launches, and ends cleanly") {
       Visits again(1000);
       good = good && lathe_parallel_launch(Visits::task, &again, 1000) == 0 && again.once();
     }
-    { ThreadPool own({.threads = 2}); good = good && own.launch(Visits::task, &visits, 1000) == 0 && visits.once(); }
+    {
+      ThreadPool own({.threads = 2});
+      good = good && own.launch(Visits::task, &visits, 1000) == 0 && visits.once();
+    }
     _exit(good ? 0 : 1);
   }
   int status = -1;
@@ -257,16 +269,15 @@ TEST_CASE("the host's own threads can stand behind the hook") {
   struct Host {
     std::atomic<int> launches{0};
   } host;
-  lathe_parallel_backend backend{
-      [](void* self, lathe_task task, void* ctx, std::int64_t n) -> std::int32_t {
-        static_cast<Host*>(self)->launches++;
-        std::int32_t code = 0;
-        std::thread half([&] { code = task(ctx, 0, n / 2); });
-        const std::int32_t mine = task(ctx, n / 2, n);
-        half.join();
-        return code != 0 ? code : mine;
-      },
-      [](void*) -> std::int32_t { return 2; }, &host};
+  lathe_parallel_backend backend{[](void* self, lathe_task task, void* ctx, std::int64_t n) -> std::int32_t {
+                                   static_cast<Host*>(self)->launches++;
+                                   std::int32_t code = 0;
+                                   std::thread half([&] { code = task(ctx, 0, n / 2); });
+                                   const std::int32_t mine = task(ctx, n / 2, n);
+                                   half.join();
+                                   return code != 0 ? code : mine;
+                                 },
+                                 [](void*) -> std::int32_t { return 2; }, &host};
   lathe_set_parallel_backend(&backend);
   CHECK(lathe_num_threads() == 2);
   Visits visits(101);

@@ -8,7 +8,9 @@
 
 namespace {
 
-bool aligned(void* block, std::uint64_t align) { return reinterpret_cast<std::uintptr_t>(block) % align == 0; }
+bool aligned(void* block, std::uint64_t align) {
+  return reinterpret_cast<std::uintptr_t>(block) % align == 0;
+}
 
 }  // namespace
 
@@ -64,7 +66,8 @@ TEST_CASE("blocks in use never overlap, whatever the order of requests") {
       blocks.push_back({data, bytes, mark});
     } else if (!blocks.empty()) {
       const std::size_t which = random() % blocks.size();
-      for (std::size_t i = 0; i < blocks[which].bytes; ++i) REQUIRE(blocks[which].data[i] == blocks[which].mark);
+      for (std::size_t i = 0; i < blocks[which].bytes; ++i)
+        REQUIRE(blocks[which].data[i] == blocks[which].mark);
       lathe_workspace_free(blocks[which].data);
       blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(which));
     }
@@ -78,7 +81,8 @@ TEST_CASE("workspace that cannot be had is NULL with a code and a text") {
     lathe_set_error(0, "");
     CHECK(lathe_workspace_alloc(bytes, 64) == nullptr);
     CHECK(lathe_last_error_code() == LATHE_ERROR_OUT_OF_MEMORY);
-    CHECK(std::string(lathe_last_error()) == "no workspace of " + std::to_string(bytes) + " bytes aligned to 64");
+    CHECK(std::string(lathe_last_error()) ==
+          "no workspace of " + std::to_string(bytes) + " bytes aligned to 64");
   }
   CHECK(lathe_workspace_alloc(64, 48) == nullptr);
   CHECK(lathe_workspace_alloc(64, std::uint64_t{1} << 63) == nullptr);
