@@ -14,7 +14,9 @@ endif()
 
 # lathe_warnings(target): the warnings that stay clean; errors in CI (LATHE_WERROR).
 function(lathe_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${LATHE_WERROR}>:-Werror>)
+  # GCC 12 sees overlapping copies in every "text" + std::string (its bug 105651).
+  target_compile_options(${target} PRIVATE -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+                                           $<$<BOOL:${LATHE_WERROR}>:-Werror>)
 endfunction()
 
 # lathe_library(target ALIAS name FOLDERS folder...): a library of all sources below the folders (relative to the
