@@ -1,0 +1,167 @@
+// The benchmark program. `scripts/bench` builds and starts it.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+
+#include "measure.h"
+#include "operators.h"
+#include "placement.h"
+#include "report.h"
+
+namespace lathe::bench {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> groups;
+  std::string json, markdown, key;
+  std::vector<int> threads;
+  bool quick = false, cold = false, list = false;
+};
+
+const std::vector<std::string> AllGroups = {"hand", "default", "math", "compile", "tuned"};
+
+// Some machines set these to make OpenBLAS behave as on another CPU, which would make it an unfair peer. It
+// reads them when it is loaded, so the program starts anew without them.
+void start_without_overrides(char** argv) {
+  bool found = false;
+  for (const char* name :
+       {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "OMP_PROC_BIND",
+        "OMP_WAIT_POLICY", "GOMP_CPU_AFFINITY", "BLIS_NUM_THREADS", "BLIS_ARCH_TYPE", "DNNL_MAX_CPU_ISA"}) {
+    found |= std::getenv(name) != nullptr;
+    unsetenv(name);
+  }
+  if (found) execv("/proc/self/exe", argv);
+}
+
+Row measure_case(const std::string& group, const Case& what, int threads, const Sampling& sampling,
+                 bool quick) {
+  Problem problem = make_problem(what, threads);
+  problem.patient = group == "tuned" && !quick;
+  std::vector<Callable> callables = make_peers(problem);
+  const std::size_t peers = callables.size();
+  if (auto ours = make_ours(group, problem)) callables.push_back(std::move(*ours));
+
+  Row row{group, what.key, what.text() + (sampling.cold ? " cold" : ""), threads, problem.unit, {}, {},
+          {},    {}};
+  if (callables.empty()) return row;
+  const std::vector<Times> times = measure_in_turns(callables, threads, sampling);
+  std::vector<bool> wrong(callables.size());
+  for (std::size_t index : disagreeing(callables)) wrong[index] = true;
+  for (std::size_t i = 0; i < callables.size(); ++i) {
+    const Figure figure{problem.in_unit(times[i].min), problem.in_unit(times[i].median)};
+    if (wrong[i]) {
+      row.wrong.push_back(callables[i].name);
+    } else if (i < peers) {
+      row.peers[callables[i].name] = figure;
+    } else {
+      row.ours = figure;
+      row.trials = callables[i].trials;
+    }
+  }
+  return row;
+}
+
+std::vector<Row> measure_group(const std::string& group, const Options& options, const Ceilings& ceilings) {
+  Sampling sampling;
+  sampling.cold = options.cold;
+  if (options.quick) sampling.samples = 10, sampling.sample_seconds = 1e-3;
+  std::vector<Row> rows;
+  auto show = [&](Row row) {
+    std::cout << table_line(row, ceilings) << std::endl;
+    rows.push_back(std::move(row));
+  };
+  for (int threads : options.threads) {
+    for (const Case& what : cases_of(group, options.quick)) {
+      if (options.key.empty() || options.key == what.key)
+        show(measure_case(group, what, threads, sampling, options.quick));
+    }
+    for (Row& row : run_measurements(group, {options.quick, threads})) show(std::move(row));
+  }
+  return rows;
+}
+
+int run(const Options& options) {
+  if (options.list) {
+    for (const std::string& group : options.groups) {
+      for (const Operator& op : operators_of(group)) {
+        std::cout << group << " " << op.key << "(" << op.parameters << "): " << op.cases.size() << " cases\n";
+      }
+    }
+    return 0;
+  }
+  const Machine machine = describe_machine();
+  std::cout << machine.cpu << "\n";
+  for (const std::string& peer : machine.peers) std::cout << "  " << peer << "\n";
+
+  int most = 1;
+  for (int t : options.threads) most = std::max(most, t);
+  const Ceilings ceilings = measure_ceilings(most, options.quick);
+  for (const auto& [threads, peak] : ceilings.fma_gflops) {
+    std::cout << threads << "T: " << peak << " GF/s of multiply-adds; 256 MB arrays, GB/s: read "
+              << ceilings.read_gbs.at("256MB").at(threads) << ", copy "
+              << ceilings.copy_gbs.at("256MB").at(threads) << ", non-temporal copy "
+              << ceilings.nt_copy_gbs.at("256MB").at(threads) << "\n";
+  }
+
+  std::vector<Row> rows;
+  for (const std::string& group : options.groups) {
+    std::cout << "\n" << group << "\n" << table_header() << "\n";
+    std::vector<Row> measured = measure_group(group, options, ceilings);
+    rows.insert(rows.end(), measured.begin(), measured.end());
+    for (int threads : options.threads) {
+      const Summary s = summarise(measured, group, threads);
+      if (s.rows > 0)
+        std::cout << group << ", " << threads << "T: geomean " << s.geomean << ", worst " << s.worst << " of "
+                  << s.rows << " rows\n";
+    }
+  }
+  if (!options.json.empty()) write_json(options.json, machine, ceilings, rows);
+  if (!options.markdown.empty()) refresh_markdown(options.markdown, machine, ceilings, rows);
+  bool wrong = false;
+  for (const Row& row : rows) wrong |= !row.wrong.empty();
+  return wrong ? 1 : 0;
+}
+
+}  // namespace
+
+}  // namespace lathe::bench
+
+int main(int argc, char** argv) {
+  using namespace lathe::bench;
+  start_without_overrides(argv);
+  Options options;
+  CLI::App app(
+      "Measures Lathe's kernels against OpenBLAS, BLIS, oneDNN, Eigen and Halide, interleaved in one run.\n"
+      "Exit code 1: an implementation's output disagreed with the others'.");
+  app.add_option("--group", options.groups, "hand, default, math, compile, tuned (default: all)")
+      ->check(CLI::IsMember(AllGroups));
+  app.add_option("--key", options.key, "only this operator, e.g. C2D");
+  app.add_option("--threads", options.threads, "numbers of threads (default: 1 and 2)")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--quick", options.quick, "few cases, one thread, short samples");
+  app.add_flag("--cold", options.cold, "evict the caches before every call");
+  app.add_flag("--list", options.list, "list the operators and stop");
+  app.add_option("--json", options.json, "write ceilings and rows to this file");
+  app.add_option("--markdown", options.markdown, "refresh the sections of this page");
+  CLI11_PARSE(app, argc, argv);
+  if (options.groups.empty()) options.groups = AllGroups;
+  const int cpus = static_cast<int>(allowed_cpus().size());
+  if (options.threads.empty())
+    options.threads = options.quick || cpus < 2 ? std::vector<int>{1} : std::vector<int>{1, 2};
+  for (int threads : options.threads) {
+    if (threads > cpus) {
+      std::cerr << "bench: " << threads << " threads asked for, this process may use " << cpus << " CPUs\n";
+      return 2;
+    }
+  }
+  try {
+    return run(options);
+  } catch (const std::exception& error) {
+    std::cerr << "bench: " << error.what() << "\n";
+    return 2;
+  }
+}

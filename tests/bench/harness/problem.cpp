@@ -1,0 +1,66 @@
+#include "problem.h"
+
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+
+namespace lathe::bench {
+
+std::int64_t element_count(const Shape& shape) {
+  std::int64_t count = 1;
+  for (std::int64_t extent : shape) count *= extent;
+  return count;
+}
+
+Buffer::Buffer(std::int64_t elements) : size_(elements) {
+  const std::size_t bytes = (static_cast<std::size_t>(elements) * sizeof(float) + 63) / 64 * 64;
+  auto* memory = static_cast<float*>(std::aligned_alloc(64, bytes == 0 ? 64 : bytes));
+  if (memory == nullptr) throw std::bad_alloc();
+  data_ = std::shared_ptr<float[]>(memory, [](float* p) { std::free(p); });
+}
+
+void fill_signed(const Buffer& buffer, const std::string& name) {
+  std::uint64_t state = 0x9e3779b97f4a7c15u;
+  for (unsigned char c : name) state = (state ^ c) * 0x100000001b3u;
+  for (std::int64_t i = 0; i < buffer.size(); ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    buffer.data()[i] = static_cast<float>(static_cast<std::int32_t>(state >> 32)) * 0x1p-31f;
+  }
+}
+
+std::string Case::text() const {
+  std::string text;
+  for (std::int64_t p : params) text += (text.empty() ? "" : ",") + std::to_string(p);
+  return text + (prepared ? " prepared" : "");
+}
+
+const char* unit_name(Unit unit) {
+  switch (unit) {
+    case Unit::GflopsPerSecond: return "GF/s";
+    case Unit::GigabytesPerSecond: return "GB/s";
+    case Unit::NanosecondsPerElement: return "ns/element";
+    case Unit::Milliseconds: return "ms";
+  }
+  return "";
+}
+
+bool higher_is_better(Unit unit) { return unit == Unit::GflopsPerSecond || unit == Unit::GigabytesPerSecond; }
+
+const Operand& Problem::operand(const std::string& name) const {
+  for (const Operand& operand : operands) {
+    if (operand.name == name) return operand;
+  }
+  throw std::invalid_argument(what.key + " has no operand " + name);
+}
+
+double Problem::in_unit(double seconds) const {
+  switch (unit) {
+    case Unit::GflopsPerSecond: return flops / seconds * 1e-9;
+    case Unit::GigabytesPerSecond: return bytes / seconds * 1e-9;
+    case Unit::NanosecondsPerElement: return seconds * 1e9 / static_cast<double>(element_count(output));
+    case Unit::Milliseconds: return seconds * 1e3;
+  }
+  return seconds;
+}
+
+}  // namespace lathe::bench
