@@ -3,8 +3,9 @@
 //
 // Three kinds never mix:
 //   UserError      what the user did cannot be done; nothing was changed; the text says what, where, and the
-//   way out. InternalError  a bug of Lathe. A user's mistake must never end in one. (run time)     generated
-//   code returns an error code and a message; it never throws and never aborts.
+//                  way out.
+//   InternalError  a bug of Lathe. A user's mistake must never end in one.
+//   (run time)     generated code returns an error code and a message; it never throws and never aborts.
 //
 // A user error carries a stable code such as `LTH-S012`, listed with cause and way out by `lathe explain
 // CODE` and in docs/errors.md. Its text is rendered only when asked for: a search discards failed schedules

@@ -2,7 +2,7 @@
 // Expressions.
 //
 // Numbers.  `index_type` values do not overflow (an overflow is an error that the interpreter reports) and
-// divide by floor.
+//   divide by floor.
 //   Data integers wrap at their width. Truncating and floor division are separate operators with a defined
 //   result: x / 0 = 0, x % 0 = 0 (both kinds), INT_MIN / -1 = INT_MIN, INT_MIN % -1 = 0, in simplifier,
 //   interpreter and code alike. A shift by the width or more gives 0 (or the sign for an arithmetic right
@@ -10,11 +10,9 @@
 //   truncates and saturates, NaN gives 0; an integer-to-integer cast wraps. A Bool is 0 or 1; bool + bool is
 //   refused (use ||).
 // Select   evaluates the condition and then only the taken side, lane by lane: a load or a division on the
-// side not taken
-//   does not happen. And and Or evaluate their right side only when it decides.
-// Literals in C++ expressions are weak: they take the type of the other operand (`x * 2`, `max(x, 0.f)`). Two
-// values of
-//   different types never mix: cast one.
+//   side not taken does not happen. And and Or evaluate their right side only when it decides.
+// Literals in C++ expressions are weak: they take the type of the other operand (`x * 2`, `max(x, 0.f)`).
+//   Two values of different types never mix: cast one.
 //
 // Operators on expressions: + - * / % and comparisons as in C++, with these meanings of / and %:
 //   index_type: floor;  data integers: truncating, as in C;  floats: division (% is refused).

@@ -18,13 +18,11 @@
 // Init   runs when all reduce variables of the block are 0, under the spatial part of the predicate.
 // Predicate   an iteration for which it is false does nothing.
 // Buffers of a program in block form that are not parameters have one instance per iteration of the lowest
-// common
-//   ancestor of their accesses (and per thread or block by their scope), poisoned at entry.
+//   common ancestor of their accesses (and per thread or block by their scope), poisoned at entry.
 // Regions   what executed accesses touch: over-approximated for reads only.
 // Thread axes   before synchronisation is inserted a thread-bound loop is a parallel loop with an implicit
-// barrier after
-//   each statement at its level, and a bound reduce loop is the serial reduction; afterwards it is SIMT with
-//   explicit barriers. The interpreter runs both meanings.
+//   barrier after each statement at its level, and a bound reduce loop is the serial reduction; afterwards it
+//   is SIMT with explicit barriers. The interpreter runs both meanings.
 
 #include <map>
 #include <variant>
