@@ -24,7 +24,7 @@ struct Digest {
 };
 
 /// FNV-1a over 128 bits (Fowler, Noll, Vo; IETF draft-eastlake-fnv). For identity among friends, not against
-/// forgery.
-Digest digest_of(std::string_view bytes);
+/// forgery. `so_far`: the digest of the bytes before these; its default is that of no bytes.
+Digest digest_of(std::string_view bytes, Digest so_far = {0x6c62272e07bb0142ULL, 0x62b821756295c58dULL});
 
 }  // namespace lathe

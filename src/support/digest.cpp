@@ -1,7 +1,5 @@
 #include "lathe/digest.h"
 
-#include <array>
-
 namespace lathe {
 
 namespace {
@@ -42,10 +40,10 @@ std::optional<Digest> Digest::parse(std::string_view hex) {
   return Digest{*high, *low};
 }
 
-Digest digest_of(std::string_view bytes) {
+Digest digest_of(std::string_view bytes, Digest so_far) {
   using Wide = unsigned __int128;
   const Wide prime = (Wide(1) << 88) + (Wide(1) << 8) + 0x3b;
-  Wide hash = Wide(0x6c62272e07bb0142ULL) << 64 | 0x62b821756295c58dULL;
+  Wide hash = Wide(so_far.high) << 64 | so_far.low;
   for (unsigned char byte : bytes) hash = (hash ^ byte) * prime;
   return {static_cast<std::uint64_t>(hash >> 64), static_cast<std::uint64_t>(hash)};
 }
