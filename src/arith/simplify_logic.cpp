@@ -1,0 +1,147 @@
+// And, or, not. The right side of && is simplified knowing the left, that of || knowing its negation.
+// Operands keep their order: the left one may be what makes the right one safe to evaluate.
+
+#include "arith/simplifier.h"
+
+namespace lathe::arith {
+namespace {
+
+Expr boolean_literal(bool value) { return value ? true_expr() : make_int(boolean, 0); }
+bool is_false(const Expr& e) { return is_int(e, 0); }
+
+bool has_load(const Expr& e) {
+  bool found = false;
+  walk(e, [&](const Expr& x) {
+    found |= x.kind() == ExprKind::Load || x.kind() == ExprKind::Call;
+    return !found;
+  });
+  return found;
+}
+
+/// Operands of a chain of `op`, in order.
+void collect(const Expr& e, BinaryOp op, std::vector<Expr>& out) {
+  if (const Binary* b = as_binary(e, op)) {
+    collect(b->a, op, out);
+    collect(b->b, op, out);
+  } else {
+    out.push_back(e);
+  }
+}
+
+Expr chain(const std::vector<Expr>& operands, BinaryOp op, const Expr& hint) {
+  std::vector<Expr> old;
+  collect(hint, op, old);
+  bool kept = old.size() == operands.size();
+  for (std::size_t i = 0; kept && i < old.size(); ++i) kept = old[i].same_as(operands[i]);
+  if (kept) return hint;
+  Expr e = operands[0];
+  for (std::size_t i = 1; i < operands.size(); ++i) e = Expr(new Binary(op, std::move(e), operands[i]));
+  return e;
+}
+
+}  // namespace
+
+/// `condition`, or a literal when an assumed truth decides it.
+Expr Simplifier::known_truth(const Expr& condition) {
+  if (truths_.empty() || condition.kind() == ExprKind::IntImm) return condition;
+  for (const Expr& t : truths_) {
+    if (same(t, condition)) return true_expr();
+  }
+  const Expr opposite = negation(condition);
+  for (const Expr& t : truths_) {
+    if (same(t, opposite)) return boolean_literal(false);
+  }
+  return condition;
+}
+
+/// Does the index comparison `fact` imply `condition`?
+bool Simplifier::implied_by(const Expr& condition, const Expr& fact) {
+  if (same(condition, fact)) return true;
+  auto wanted = as_nonnegative(condition);
+  if (!wanted || !as_nonnegative(fact)) return false;
+  const Mark mark = assume(fact);
+  const bool proved = nonnegative(*wanted);
+  retract(mark);
+  return proved;
+}
+
+Expr Simplifier::simplify_and(const Binary& b, const Expr& self) {
+  const int impure = impure_;
+  const Expr left = simplify(b.a);
+  if (is_false(left)) return left;
+  const bool pure_left = impure_ == impure;
+  if (is_true(left)) return simplify(b.b);
+  const Mark mark = assume(left);
+  const Expr right = simplify(b.b);
+  retract(mark);
+  if (is_true(right)) return left;
+  if (is_false(right) && pure_left) return right;
+  std::vector<Expr> operands, more;
+  collect(left, BinaryOp::And, operands);
+  collect(right, BinaryOp::And, more);
+  if (impure_ == impure) {
+    // What a later operand implies is dropped, unless the later one needs its protection.
+    for (const Expr& later : more) {
+      if (has_load(later)) continue;
+      std::erase_if(operands, [&](const Expr& earlier) { return implied_by(earlier, later); });
+    }
+  }
+  operands.insert(operands.end(), more.begin(), more.end());
+  return chain(operands, BinaryOp::And, self);
+}
+
+Expr Simplifier::simplify_or(const Binary& b, const Expr& self) {
+  const int impure = impure_;
+  const Expr left = simplify(b.a);
+  if (is_true(left)) return left;
+  const bool pure_left = impure_ == impure;
+  if (is_false(left)) return simplify(b.b);
+  const Mark mark = assume(negation(left));
+  const Expr right = simplify(b.b);
+  retract(mark);
+  if (is_false(right)) return left;
+  if (is_true(right) && pure_left) return right;
+  std::vector<Expr> operands, more;
+  collect(left, BinaryOp::Or, operands);
+  collect(right, BinaryOp::Or, more);
+  if (impure_ == impure) {
+    for (const Expr& later : more) {
+      if (has_load(later)) continue;
+      std::erase_if(operands, [&](const Expr& earlier) { return implied_by(later, earlier); });
+    }
+  }
+  operands.insert(operands.end(), more.begin(), more.end());
+  return chain(operands, BinaryOp::Or, self);
+}
+
+Expr Simplifier::simplify_not(const Not& n, const Expr& self) {
+  const Expr a = simplify(n.a);
+  if (a.dtype().is_vector()) return a.same_as(n.a) ? self : Expr(new Not(a));
+  const Expr r = negation(a);
+  if (const Not* kept = r.as<Not>(); kept && kept->a.same_as(n.a)) return self;
+  return known_truth(r);
+}
+
+Expr Simplifier::negation(const Expr& c) {
+  if (auto value = as_int(c); value && !c.dtype().is_vector()) return boolean_literal(*value == 0);
+  if (const Not* n = c.as<Not>()) return n->a;
+  const Binary* b = c.as<Binary>();
+  if (!b || c.dtype().is_vector()) return Expr(new Not(c));
+  if (b->op == BinaryOp::And || b->op == BinaryOp::Or) {
+    return Expr(
+        new Binary(b->op == BinaryOp::And ? BinaryOp::Or : BinaryOp::And, negation(b->a), negation(b->b)));
+  }
+  if (b->op == BinaryOp::Eq || b->op == BinaryOp::Ne) {
+    return Expr(new Binary(b->op == BinaryOp::Eq ? BinaryOp::Ne : BinaryOp::Eq, b->a, b->b));
+  }
+  // A float comparison is false for NaN, and so is its counterpart.
+  if (!is_comparison(b->op) || b->a.dtype().is_float()) return Expr(new Not(c));
+  static constexpr BinaryOp kNegated[] = {BinaryOp::Ge, BinaryOp::Gt, BinaryOp::Le, BinaryOp::Lt};
+  const Expr turned(
+      new Binary(kNegated[static_cast<int>(b->op) - static_cast<int>(BinaryOp::Lt)], b->a, b->b));
+  if (b->a.dtype() != index_type) return turned;
+  auto s = as_nonnegative(turned);
+  return s ? nonnegative_condition(std::move(*s)) : turned;
+}
+
+}  // namespace lathe::arith

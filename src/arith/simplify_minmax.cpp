@@ -1,0 +1,101 @@
+// Minimum and maximum.
+//
+//   min(x, y) = x where x <= y is proved
+//   min(c + x, c + y) = c + min(x, y)   for common terms and a common constant
+//   min(g*x, g*y) = g*min(x, y),  min(-g*x, -g*y) = -g*max(x, y)   for g > 0: the sign turns the operator
+//   min(min(x, y), z): operands that another one is proved to undercut are dropped; sorted
+
+#include "arith/simplifier.h"
+
+namespace lathe::arith {
+namespace {
+
+BinaryOp opposite(BinaryOp op) { return op == BinaryOp::Min ? BinaryOp::Max : BinaryOp::Min; }
+
+}  // namespace
+
+/// Proved that `x` is chosen over `y`?
+bool Simplifier::wins(BinaryOp op, const Sum& x, const Sum& y) {
+  Sum gap = op == BinaryOp::Min ? y : x;
+  return accumulate(gap, op == BinaryOp::Min ? x : y, -1) && nonnegative(gap);
+}
+
+void Simplifier::collect_operands(BinaryOp op, const Sum& s, std::vector<Sum>& out) {
+  const ExprNode* only = s.single_atom();
+  const auto* b = only && only->kind == ExprKind::Binary ? static_cast<const Binary*>(only) : nullptr;
+  if (b && b->op == op) {
+    collect_operands(op, sum_of(b->a), out);
+    collect_operands(op, sum_of(b->b), out);
+    return;
+  }
+  for (const Sum& other : out) {
+    if (wins(op, other, s)) return;
+  }
+  std::erase_if(out, [&](const Sum& other) { return wins(op, s, other); });
+  out.push_back(s);
+}
+
+Sum Simplifier::extremum(BinaryOp op, const Sum& a, const Sum& b, const Expr& hint) {
+  constexpr std::size_t kMaxOperands = 8;
+  std::vector<Sum> operands;
+  operands.reserve(2);
+  collect_operands(op, a, operands);
+  collect_operands(op, b, operands);
+  if (operands.size() == 1) return operands[0];
+  if (operands.size() > kMaxOperands) return binary_atom(op, a, b, hint);
+
+  // What all have in common goes outside.
+  Sum common;
+  for (const Term& t : operands[0].terms) {
+    bool everywhere = true;
+    for (std::size_t i = 1; i < operands.size() && everywhere; ++i) {
+      bool here = false;
+      for (const Term& u : operands[i].terms) {
+        here |= u.key == t.key && u.coefficient == t.coefficient && same(u.atom, t.atom);
+      }
+      everywhere = here;
+    }
+    if (everywhere) common.terms.push_back(t);
+  }
+  common.constant = operands[0].constant;
+  for (const Sum& s : operands) {
+    if (s.constant != common.constant) common.constant = 0;
+  }
+  std::int64_t content = 0;
+  bool turn = false;
+  for (Sum& s : operands) {
+    if (!accumulate(s, common, -1)) return binary_atom(op, a, b, hint);
+    content = gcd(gcd(content, s.content()), s.constant);
+  }
+  if (content == 0) content = 1;
+  for (const Sum& s : operands) {
+    if (s.terms.empty()) continue;
+    turn = s.terms[0].coefficient < 0;
+    break;
+  }
+  if (turn) {
+    // Only when every leading sign is negative: else turning would not settle.
+    for (const Sum& s : operands) {
+      turn &= (s.terms.empty() || s.terms[0].coefficient < 0) && s.constant != INT64_MIN;
+    }
+  }
+  const std::int64_t factor = turn ? -content : content;
+  for (Sum& s : operands) {
+    for (Term& t : s.terms) t.coefficient /= factor;
+    s.constant /= factor;
+  }
+  if (turn) op = opposite(op);
+  std::sort(operands.begin(), operands.end(), [&](const Sum& x, const Sum& y) { return compare(x, y) < 0; });
+  // A constant is written last: max(x, 0).
+  std::stable_partition(operands.begin(), operands.end(), [](const Sum& s) { return !s.is_constant(); });
+  Sum chain = operands[0];
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    const bool last = i + 1 == operands.size();
+    chain = binary_atom(op, chain, operands[i], last ? hint : Expr());
+  }
+  Sum out = common;
+  if (!accumulate(out, chain, factor)) return binary_atom(turn ? opposite(op) : op, a, b, hint);
+  return out;
+}
+
+}  // namespace lathe::arith
