@@ -68,16 +68,17 @@ bool Simplifier::prove(const Sum& given, int depth) {
 }
 
 bool Simplifier::prove_by_facts(const Sum& s, const std::vector<Fact>& facts, int depth) {
+  // By index: a case distinction further down adds to the list and may move it.
   for (std::size_t i = facts.size(); i-- > 0;) {
-    const Fact& fact = facts[i];
-    for (const Term& f : fact.sum.terms) {
-      if (fact.var && f.atom != fact.var) continue;
+    for (std::size_t k = 0; k < facts[i].sum.terms.size(); ++k) {
+      const Term f = facts[i].sum.terms[k];
+      if (facts[i].var && f.atom != facts[i].var) continue;
       for (const Term& t : s.terms) {
         if (t.key != f.key || (t.coefficient < 0) != (f.coefficient < 0) || !same(t.atom, f.atom)) continue;
         const std::int64_t g = gcd(t.coefficient, f.coefficient);
         Sum rest;
         if (accumulate(rest, s, magnitude(f.coefficient) / g) &&
-            accumulate(rest, fact.sum, -(magnitude(t.coefficient) / g)) && prove(rest, depth)) {
+            accumulate(rest, facts[i].sum, -(magnitude(t.coefficient) / g)) && prove(rest, depth)) {
           return true;
         }
         if (steps_ <= 1) return false;

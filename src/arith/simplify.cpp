@@ -31,7 +31,7 @@ bool map_all(const std::vector<Expr>& in, std::vector<Expr>& out, F f) {
 }  // namespace
 
 Expr Simplifier::simplify(const Expr& e) {
-  if (!e) return e;
+  if (!e.defined()) return e;
   Session session(*this);
   if (depth_ > kMaxDepth) return e;
   Deeper deeper(depth_);

@@ -214,6 +214,7 @@ Sum Simplifier::floordiv(const Sum& a, const Sum& b, const Expr& hint) {
     if (below) return quotient;
     if (!quotient.is_constant(0) && nonzero(b)) {
       Sum out = quotient;
+      if (rest.is_constant(0)) return out;
       if (accumulate(out, binary_atom(BinaryOp::FloorDiv, rest, b, {}), 1)) return out;
     }
   }

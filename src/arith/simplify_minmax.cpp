@@ -20,13 +20,32 @@ bool Simplifier::wins(BinaryOp op, const Sum& x, const Sum& y) {
   return accumulate(gap, op == BinaryOp::Min ? x : y, -1) && nonnegative(gap);
 }
 
+/// The operands of a chain, also through common parts that were taken out of an inner one: r + c*min(x, y)
+/// for c > 0, and r + c*max(x, y) for c < 0, are min(r + c*x, r + c*y).
 void Simplifier::collect_operands(BinaryOp op, const Sum& s, std::vector<Sum>& out) {
-  const ExprNode* only = s.single_atom();
-  const auto* b = only && only->kind == ExprKind::Binary ? static_cast<const Binary*>(only) : nullptr;
-  if (b && b->op == op) {
-    collect_operands(op, sum_of(b->a), out);
-    collect_operands(op, sum_of(b->b), out);
-    return;
+  const Term* inner = nullptr;
+  for (const Term& t : s.terms) {
+    const AtomClass cls = t.atom_class();
+    if (cls != AtomClass::Min && cls != AtomClass::Max) continue;
+    if ((cls == AtomClass::Min) != ((op == BinaryOp::Min) == (t.coefficient > 0))) continue;
+    if (inner) {  // two: which to open would be arbitrary
+      inner = nullptr;
+      break;
+    }
+    inner = &t;
+  }
+  if (inner) {
+    const auto* b = static_cast<const Binary*>(inner->atom);
+    Sum rest = s;
+    bool fits = accumulate(rest, atom_with_key(inner->atom, inner->key), -inner->coefficient);
+    Sum x = rest, y = rest;
+    fits = fits && accumulate(x, sum_of(b->a), inner->coefficient) &&
+           accumulate(y, sum_of(b->b), inner->coefficient);
+    if (fits) {
+      collect_operands(op, x, out);
+      collect_operands(op, y, out);
+      return;
+    }
   }
   for (const Sum& other : out) {
     if (wins(op, other, s)) return;

@@ -197,7 +197,7 @@ Expr Simplifier::to_expr(const Sum& s, const Expr& hint) {
   if (w.constant_first) e = make_index(s.constant);
   for (std::uint32_t i : w.order) {
     const Term& t = s.terms[i];
-    if (!e) {
+    if (!e.defined()) {
       e = piece(t, t.coefficient);
     } else {
       e = Expr(new Binary(t.coefficient > 0 ? BinaryOp::Add : BinaryOp::Sub, std::move(e),

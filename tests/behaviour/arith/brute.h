@@ -12,7 +12,8 @@ namespace lathe::arith::testing {
 
 using Point = std::unordered_map<const VarNode*, std::int64_t>;
 
-/// The value of a scalar index or Bool expression (all index arithmetic in 64 bits); nothing when it overflows.
+/// The value of a scalar index or Bool expression (all index arithmetic in 64 bits); nothing when it
+/// overflows.
 inline std::optional<std::int64_t> value_of(const Expr& e, const Point& at) {
   if (auto c = as_int(e)) return *c;
   if (const VarNode* v = e.as<VarNode>()) return at.at(v);
@@ -30,7 +31,8 @@ inline std::optional<std::int64_t> value_of(const Expr& e, const Point& at) {
     return x ? std::optional<std::int64_t>(*x < 0 ? -*x : *x) : std::nullopt;
   }
   const Binary* b = e.as<Binary>();
-  if (!b) throw InternalError("value_of: not an index expression: " + std::to_string(static_cast<int>(e.kind())));
+  if (!b)
+    throw InternalError("value_of: not an index expression: " + std::to_string(static_cast<int>(e.kind())));
   auto x = value_of(b->a, at);
   if (!x) return std::nullopt;
   if (b->op == BinaryOp::And && !*x) return 0;
