@@ -19,14 +19,18 @@ function(lathe_warnings target)
                                            $<$<BOOL:${LATHE_WERROR}>:-Werror>)
 endfunction()
 
-# lathe_library(target ALIAS name FOLDERS folder...): a library of all sources below the folders (relative to the
-# repository root), with the public headers and, privately, the layers under src/.
+# lathe_library(target ALIAS name FOLDERS folder... [EXCEPT folder...]): a library of all sources below the folders
+# (relative to the repository root) but those below the exceptions, with the public headers and, privately, the layers
+# under src/.
 function(lathe_library target)
-  cmake_parse_arguments(ARG "" "ALIAS" "FOLDERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "ALIAS" "FOLDERS;EXCEPT" ${ARGN})
   set(sources)
   foreach(folder ${ARG_FOLDERS})
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
     list(APPEND sources ${found})
+  endforeach()
+  foreach(folder ${ARG_EXCEPT})
+    list(FILTER sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${folder}/")
   endforeach()
   add_library(${target} ${sources})
   add_library(lathe::${ARG_ALIAS} ALIAS ${target})

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lathe/runtime/affinity.h"
+#include "lathe/runtime/openmp.h"
 #include "lathe/runtime/thread_pool.h"
 
 using namespace lathe::runtime;
@@ -312,3 +313,26 @@ TEST_CASE("workers do not inherit the launching thread's pin, and the pin ends w
   CHECK_FALSE(pin_current_thread(-1));
   CHECK(allowed_cpus() == before);
 }
+
+#ifdef TEST_OPENMP
+TEST_CASE("OpenMP's threads can stand behind the hook") {
+  lathe_set_parallel_backend(lathe_openmp_backend());
+  const int threads = lathe_num_threads();
+  bool good = true;
+  for (std::int64_t n : {1, 2, 7, 1000}) {
+    Visits visits(n);
+    good = good && lathe_parallel_launch(Visits::task, &visits, n) == 0 && visits.once();
+  }
+  auto fail = [](void*, std::int64_t, std::int64_t) -> std::int32_t {
+    lathe_set_error(1001, "in OpenMP's thread");
+    return 1001;
+  };
+  const std::int32_t code = lathe_parallel_launch(fail, nullptr, 100);
+  const std::string text = lathe_last_error();
+  lathe_set_parallel_backend(nullptr);
+  CHECK(threads >= 1);
+  CHECK(good);
+  CHECK(code == 1001);
+  CHECK(text == "in OpenMP's thread");
+}
+#endif

@@ -22,7 +22,8 @@ CpuidAnswers everything(std::string vendor, std::uint32_t signature) {
   CpuidAnswers cpu;
   cpu.vendor = std::move(vendor);
   cpu.signature = signature;
-  cpu.leaf1_ecx = cpu.leaf1_edx = cpu.leaf7_ebx = cpu.leaf7_ecx = cpu.leaf7_edx = cpu.leaf7_1_eax = cpu.extended_ecx = ~0u;
+  cpu.leaf1_ecx = cpu.leaf1_edx = cpu.leaf7_ebx = cpu.leaf7_ecx = cpu.leaf7_edx = cpu.leaf7_1_eax =
+      cpu.extended_ecx = ~0u;
   cpu.enabled_state = ~0ull;
   return cpu;
 }
@@ -59,11 +60,21 @@ TEST_CASE("cpuid and the kernel agree on the features of this machine") {
   const std::set<std::string> flags = kernel_flags();
   if (flags.empty()) return;
   const std::map<std::string, std::string> kernel_name = {
-      {"sse3", "pni"},        {"sse4.1", "sse4_1"},          {"sse4.2", "sse4_2"},
-      {"bmi", "bmi1"},        {"lzcnt", "abm"},              {"avxvnni", "avx_vnni"},
-      {"avx512vbmi2", "avx512_vbmi2"}, {"avx512vnni", "avx512_vnni"}, {"avx512bitalg", "avx512_bitalg"},
-      {"avx512vpopcntdq", "avx512_vpopcntdq"}, {"avx512bf16", "avx512_bf16"}, {"avx512fp16", "avx512_fp16"},
-      {"amx-tile", "amx_tile"}, {"amx-int8", "amx_int8"},    {"amx-bf16", "amx_bf16"},
+      {"sse3", "pni"},
+      {"sse4.1", "sse4_1"},
+      {"sse4.2", "sse4_2"},
+      {"bmi", "bmi1"},
+      {"lzcnt", "abm"},
+      {"avxvnni", "avx_vnni"},
+      {"avx512vbmi2", "avx512_vbmi2"},
+      {"avx512vnni", "avx512_vnni"},
+      {"avx512bitalg", "avx512_bitalg"},
+      {"avx512vpopcntdq", "avx512_vpopcntdq"},
+      {"avx512bf16", "avx512_bf16"},
+      {"avx512fp16", "avx512_fp16"},
+      {"amx-tile", "amx_tile"},
+      {"amx-int8", "amx_int8"},
+      {"amx-bf16", "amx_bf16"},
   };
   const CpuTarget host = Target::host().cpu();
   for (const std::string& feature : cpu_features("x86_64")) {
@@ -80,11 +91,14 @@ TEST_CASE("features need what the operating system saves") {
   cpu.enabled_state = 0x7;  // no AVX-512 state, no tiles
   std::vector<std::string> features = features_of(cpu);
   CHECK(std::count(features.begin(), features.end(), "avx2") == 1);
-  CHECK(std::none_of(features.begin(), features.end(), [](const std::string& f) { return f.rfind("avx512", 0) == 0; }));
-  CHECK(std::none_of(features.begin(), features.end(), [](const std::string& f) { return f.rfind("amx", 0) == 0; }));
+  CHECK(std::none_of(features.begin(), features.end(),
+                     [](const std::string& f) { return f.rfind("avx512", 0) == 0; }));
+  CHECK(std::none_of(features.begin(), features.end(),
+                     [](const std::string& f) { return f.rfind("amx", 0) == 0; }));
   cpu.enabled_state = 0x3;
   features = features_of(cpu);
-  CHECK(std::none_of(features.begin(), features.end(), [](const std::string& f) { return f.rfind("avx", 0) == 0; }));
+  CHECK(std::none_of(features.begin(), features.end(),
+                     [](const std::string& f) { return f.rfind("avx", 0) == 0; }));
   CHECK(std::count(features.begin(), features.end(), "sse4.2") == 1);
 }
 
@@ -92,7 +106,8 @@ TEST_CASE("a feature that a hypervisor shows without its base is not used") {
   CpuidAnswers cpu = everything("GenuineIntel", 0x50654);
   cpu.leaf1_ecx &= ~(1u << 12);  // no fma
   const std::vector<std::string> features = features_of(cpu);
-  CHECK(std::none_of(features.begin(), features.end(), [](const std::string& f) { return f.rfind("avx512", 0) == 0; }));
+  CHECK(std::none_of(features.begin(), features.end(),
+                     [](const std::string& f) { return f.rfind("avx512", 0) == 0; }));
   CHECK(std::count(features.begin(), features.end(), "avx2") == 1);
 }
 
@@ -103,19 +118,16 @@ TEST_CASE("signatures name the microarchitecture") {
     const char* name;
   };
   const Case cases[] = {
-      {"AuthenticAMD", 0x00800F12, "znver1"},      // EPYC 7001
-      {"AuthenticAMD", 0x00830F10, "znver2"},      // EPYC 7002
-      {"AuthenticAMD", 0x00A00F11, "znver3"},      // EPYC 7003
-      {"AuthenticAMD", 0x00A20F10, "znver3"},      // Ryzen 5000
-      {"AuthenticAMD", 0x00A10F11, "znver4"},      // EPYC 9004
-      {"AuthenticAMD", 0x00A60F12, "znver4"},      // Ryzen 7000
-      {"AuthenticAMD", 0x00B00F21, "znver5"},      // EPYC 9005
-      {"GenuineIntel", 0x000306C3, "haswell"},
-      {"GenuineIntel", 0x000406F1, "broadwell"},
-      {"GenuineIntel", 0x000906EA, "skylake"},
-      {"GenuineIntel", 0x000606A6, "icelake-server"},
-      {"GenuineIntel", 0x000806F8, "sapphirerapids"},
-      {"GenuineIntel", 0x00090672, "alderlake"},
+      {"AuthenticAMD", 0x00800F12, "znver1"},  // EPYC 7001
+      {"AuthenticAMD", 0x00830F10, "znver2"},  // EPYC 7002
+      {"AuthenticAMD", 0x00A00F11, "znver3"},  // EPYC 7003
+      {"AuthenticAMD", 0x00A20F10, "znver3"},  // Ryzen 5000
+      {"AuthenticAMD", 0x00A10F11, "znver4"},  // EPYC 9004
+      {"AuthenticAMD", 0x00A60F12, "znver4"},  // Ryzen 7000
+      {"AuthenticAMD", 0x00B00F21, "znver5"},  // EPYC 9005
+      {"GenuineIntel", 0x000306C3, "haswell"},        {"GenuineIntel", 0x000406F1, "broadwell"},
+      {"GenuineIntel", 0x000906EA, "skylake"},        {"GenuineIntel", 0x000606A6, "icelake-server"},
+      {"GenuineIntel", 0x000806F8, "sapphirerapids"}, {"GenuineIntel", 0x00090672, "alderlake"},
   };
   for (const Case& c : cases) {
     const CpuidAnswers cpu = everything(c.vendor, c.signature);
@@ -193,6 +205,7 @@ TEST_CASE("features bring what they need, and take along what needs them") {
     CHECK(std::count(features.begin(), features.end(), needed) == 1);
   }
   remove_feature(features, "x86_64", "avx");
-  CHECK(std::none_of(features.begin(), features.end(), [](const std::string& f) { return f.rfind("avx", 0) == 0; }));
+  CHECK(std::none_of(features.begin(), features.end(),
+                     [](const std::string& f) { return f.rfind("avx", 0) == 0; }));
   CHECK(std::count(features.begin(), features.end(), "sse4.2") == 1);
 }

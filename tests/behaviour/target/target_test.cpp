@@ -52,7 +52,8 @@ TEST_CASE("no two names of the tables collide") {
 
 TEST_CASE("targets of different names have different fingerprints") {
   std::set<std::string> seen;
-  for (const KnownTarget& known : known_targets()) CHECK(seen.insert(Target::parse(known.name).fingerprint().hex()).second);
+  for (const KnownTarget& known : known_targets())
+    CHECK(seen.insert(Target::parse(known.name).fingerprint().hex()).second);
 }
 
 TEST_CASE("a target survives JSON, and equal targets give equal bytes") {
@@ -96,12 +97,13 @@ TEST_CASE("name and cores do not enter the fingerprint") {
 
 TEST_CASE("fingerprints are the same on every machine and in every release") {
   // Records are kept by these. If one changes, old records miss: raise the reason with care, never just the digits.
-  CHECK(Target::parse("zen3").identity() ==
-        R"({"kind":"cpu","cpu.arch":"x86_64","cpu.microarchitecture":"znver3","cpu.features":["avx","avx2","bmi",)"
-        R"("bmi2","f16c","fma","lzcnt","movbe","popcnt","sse2","sse3","sse4.1","sse4.2","ssse3"],)"
-        R"("cpu.vector_bits":256,"cpu.vector_registers":16,"cpu.l1_bytes":32768,"cpu.l2_bytes":524288,)"
-        R"("cpu.l3_bytes":33554432,"cpu.line_bytes":64,"options.contract":true,"options.nnan":false,)"
-        R"("options.fast_math":false})");
+  CHECK(
+      Target::parse("zen3").identity() ==
+      R"({"kind":"cpu","cpu.arch":"x86_64","cpu.microarchitecture":"znver3","cpu.features":["avx","avx2","bmi",)"
+      R"("bmi2","f16c","fma","lzcnt","movbe","popcnt","sse2","sse3","sse4.1","sse4.2","ssse3"],)"
+      R"("cpu.vector_bits":256,"cpu.vector_registers":16,"cpu.l1_bytes":32768,"cpu.l2_bytes":524288,)"
+      R"("cpu.l3_bytes":33554432,"cpu.line_bytes":64,"options.contract":true,"options.nnan":false,)"
+      R"("options.fast_math":false})");
   CHECK(Target::parse("zen3").fingerprint().hex() == digest_of(Target::parse("zen3").identity()).hex());
 }
 
@@ -175,7 +177,8 @@ TEST_CASE("GPU limits are those of the hardware") {
 }
 
 TEST_CASE("a target file is read as it was written, and takes changes") {
-  const auto path = std::filesystem::temp_directory_path() / ("lathe_target_" + std::to_string(::getpid()) + ".json");
+  const auto path =
+      std::filesystem::temp_directory_path() / ("lathe_target_" + std::to_string(::getpid()) + ".json");
   const Target zen3 = Target::parse("zen3(cores=5)");
   std::ofstream(path) << zen3.to_json();
   CHECK(Target::parse("@" + path.string()) == zen3);
@@ -195,12 +198,15 @@ TEST_CASE("difference says what only one side has, identifying fields first") {
 
 TEST_CASE("descriptions say what a person looks for") {
   CHECK(Target::parse("zen3").describe() ==
-        "zen3: znver3 (x86_64), 8 cores, avx2 + fma + f16c, 16 vector registers of 256 bits, caches 32 KiB / 512 KiB / "
+        "zen3: znver3 (x86_64), 8 cores, avx2 + fma + f16c, 16 vector registers of 256 bits, caches 32 KiB / "
+        "512 KiB / "
         "32 MiB, lines of 64 B");
   CHECK(Target::parse("icelake-server(cores=1,fast_math)").describe() ==
-        "icelake-server(cores=1,fast_math): icelake-server (x86_64), 1 core, avx512f + fma + f16c + avx512vnni, 32 vector "
+        "icelake-server(cores=1,fast_math): icelake-server (x86_64), 1 core, avx512f + fma + f16c + "
+        "avx512vnni, 32 vector "
         "registers of 512 bits, caches 48 KiB / 1.25 MiB / 54 MiB, lines of 64 B, fast math");
   CHECK(Target::parse("a100").describe() ==
-        "a100: a100-80g (sm_80), 108 SMs, shared memory 48 KiB a block (163 KiB with opt-in), 164 KiB an SM, L2 40 MiB, "
+        "a100: a100-80g (sm_80), 108 SMs, shared memory 48 KiB a block (163 KiB with opt-in), 164 KiB an SM, "
+        "L2 40 MiB, "
         "DRAM 2039 GB/s, f32 19.5 TFLOP/s, f16 312 TFLOP/s");
 }

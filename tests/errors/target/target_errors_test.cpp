@@ -39,8 +39,10 @@ bool starts_with(const std::string& text, const std::string& start) { return tex
 
 TEST_CASE("an unknown name lists what there is, and the nearest") {
   const std::string text = parse_error("znever3");
-  CHECK(starts_with(text, "unknown target \"znever3\" (did you mean \"znver3\"?)\n  this machine: host, cuda, cuda:N\n"
-                          "  CPUs: x86-64, x86-64-v2, "));
+  CHECK(starts_with(
+      text,
+      "unknown target \"znever3\" (did you mean \"znver3\"?)\n  this machine: host, cuda, cuda:N\n"
+      "  CPUs: x86-64, x86-64-v2, "));
   CHECK(text.find("  GPUs: t4, a100, ") != std::string::npos);
   CHECK(text.find("[LTH-T001]") != std::string::npos);
   CHECK(starts_with(parse_error("frobnicator"), "unknown target \"frobnicator\"\n"));
@@ -49,7 +51,8 @@ TEST_CASE("an unknown name lists what there is, and the nearest") {
 }
 
 TEST_CASE("malformed text shows the form") {
-  const std::string form = "; the form is NAME, NAME(field=value, +feature, -feature, ...) or @FILE  [LTH-T002]";
+  const std::string form =
+      "; the form is NAME, NAME(field=value, +feature, -feature, ...) or @FILE  [LTH-T002]";
   CHECK(parse_error("") == "target \"\": is empty" + form);
   CHECK(parse_error("  ") == "target \"  \": is empty" + form);
   CHECK(parse_error("zen3(cores=2") == "target \"zen3(cores=2\": parentheses do not match" + form);
@@ -61,48 +64,59 @@ TEST_CASE("malformed text shows the form") {
 
 TEST_CASE("unknown fields and features list what there is") {
   CHECK(parse_error("zen3(core=2)") ==
-        "target \"zen3(core=2)\": unknown field \"core\" (did you mean \"cores\"?); there are arch, microarchitecture, "
-        "features, vector_bits, vector_registers, l1_bytes, l2_bytes, l3_bytes, line_bytes, cores, contract, nnan, "
+        "target \"zen3(core=2)\": unknown field \"core\" (did you mean \"cores\"?); there are arch, "
+        "microarchitecture, "
+        "features, vector_bits, vector_registers, l1_bytes, l2_bytes, l3_bytes, line_bytes, cores, contract, "
+        "nnan, "
         "fast_math  [LTH-T003]");
-  CHECK(starts_with(parse_error("zen3(-axv2)"),
-                    "target \"zen3(-axv2)\": unknown feature \"axv2\" (did you mean \"avx2\"?); x86_64 has amx-bf16, "));
+  CHECK(starts_with(
+      parse_error("zen3(-axv2)"),
+      "target \"zen3(-axv2)\": unknown feature \"axv2\" (did you mean \"avx2\"?); x86_64 has amx-bf16, "));
   CHECK(parse_error("h100(+avx2)") ==
         "target \"h100(+avx2)\": a GPU has no features to add or take away  [LTH-T003]");
 }
 
 TEST_CASE("values of the wrong kind or out of range are refused") {
-  CHECK(parse_error("zen3(cores=many)") == "target \"zen3(cores=many)\": field \"cores\" cannot be \"many\"  [LTH-T004]");
-  CHECK(parse_error("zen3(cores)") == "target \"zen3(cores)\": field \"cores\" needs a value: cores=...  [LTH-T004]");
+  CHECK(parse_error("zen3(cores=many)") ==
+        "target \"zen3(cores=many)\": field \"cores\" cannot be \"many\"  [LTH-T004]");
+  CHECK(parse_error("zen3(cores)") ==
+        "target \"zen3(cores)\": field \"cores\" needs a value: cores=...  [LTH-T004]");
   CHECK(parse_error("zen3(cores=0)") == "target: field \"cores\" is 0, allowed are 1 to 65536  [LTH-T004]");
   CHECK(parse_error("zen3(l1_bytes=99999999999999999999)") ==
-        "target \"zen3(l1_bytes=99999999999999999999)\": field \"l1_bytes\" cannot be \"99999999999999999999\"  "
+        "target \"zen3(l1_bytes=99999999999999999999)\": field \"l1_bytes\" cannot be "
+        "\"99999999999999999999\"  "
         "[LTH-T004]");
   CHECK(parse_error("zen3(l1_bytes=9007199254740993G)") ==
-        "target \"zen3(l1_bytes=9007199254740993G)\": field \"l1_bytes\" cannot be \"9007199254740993G\"  [LTH-T004]");
+        "target \"zen3(l1_bytes=9007199254740993G)\": field \"l1_bytes\" cannot be \"9007199254740993G\"  "
+        "[LTH-T004]");
   CHECK(parse_error("zen3(l1_bytes=32Q)") ==
         "target \"zen3(l1_bytes=32Q)\": field \"l1_bytes\" cannot be \"32Q\"  [LTH-T004]");
   CHECK(parse_error("zen3(fast_math=maybe)") ==
         "target \"zen3(fast_math=maybe)\": field \"fast_math\" cannot be \"maybe\"  [LTH-T004]");
-  CHECK(parse_error("zen3(features=avx)") ==
-        "target \"zen3(features=avx)\": features are changed one by one: +NAME adds one, -NAME takes one away  "
-        "[LTH-T004]");
+  CHECK(
+      parse_error("zen3(features=avx)") ==
+      "target \"zen3(features=avx)\": features are changed one by one: +NAME adds one, -NAME takes one away  "
+      "[LTH-T004]");
   CHECK(parse_error("a100(f32_tflops=nan)") ==
         "target: field \"f32_tflops\" is nan, allowed are 0 to 1000000  [LTH-T004]");
 }
 
 TEST_CASE("contradictory fields are refused") {
   CHECK(parse_error("zen3(vector_bits=512)") ==
-        "target: vector_bits is 512, but its features have vectors of 256 bits at most (and widths are powers of two)  "
+        "target: vector_bits is 512, but its features have vectors of 256 bits at most (and widths are "
+        "powers of two)  "
         "[LTH-T008]");
   CHECK(parse_error("zen3(vector_bits=192)") ==
-        "target: vector_bits is 192, but its features have vectors of 256 bits at most (and widths are powers of two)  "
+        "target: vector_bits is 192, but its features have vectors of 256 bits at most (and widths are "
+        "powers of two)  "
         "[LTH-T008]");
   CHECK(parse_error("zen3(vector_registers=32)") ==
         "target: vector_registers is 32, but its features have 16  [LTH-T008]");
   CHECK(parse_error("h100(shared_per_block_optin=300K)") ==
         "target: shared_per_block_optin is 307200, more than shared_per_sm, which is 233472  [LTH-T008]");
   CHECK(json_error(edited("\"fma\",", "")) == "(no error)");
-  CHECK(json_error(edited("\"sse3\",", "")) == "target: feature \"ssse3\" cannot be without \"sse3\"  [LTH-T008]");
+  CHECK(json_error(edited("\"sse3\",", "")) ==
+        "target: feature \"ssse3\" cannot be without \"sse3\"  [LTH-T008]");
 }
 
 TEST_CASE("a target file that is not there or not JSON") {
@@ -123,7 +137,8 @@ TEST_CASE("a target file of another format, incomplete, or with more in it") {
   CHECK(json_error(edited("    \"cores\": 8\n", "    \"core\": 8\n")) ==
         "prod.target.json: unknown field \"cpu.core\" (did you mean \"cores\"?)  [LTH-T003]");
   CHECK(json_error(edited(",\n    \"cores\": 8\n", "\n")) ==
-        "prod.target.json: field \"cpu.cores\" is missing; a target file describes its machine completely (`lathe targets "
+        "prod.target.json: field \"cpu.cores\" is missing; a target file describes its machine completely "
+        "(`lathe targets "
         "show NAME` prints one to start from)  [LTH-T006]");
   CHECK(json_error(edited("\"cores\": 8", "\"cores\": \"8\"")) ==
         "prod.target.json: field \"cpu.cores\" is \"8\", expected a whole number  [LTH-T004]");
@@ -135,7 +150,7 @@ TEST_CASE("a target file of another format, incomplete, or with more in it") {
         "target: unknown feature \"axv2\" of x86_64 (did you mean \"avx2\"?)  [LTH-T003]");
   CHECK(json_error(edited("\"arch\": \"x86_64\"", "\"arch\": \"vax\"")) ==
         "target: architecture is \"vax\", known are x86_64 and aarch64  [LTH-T004]");
-  CHECK(json_error(edited("\"cpu\"", "\"gpu\"")) .find("unknown field \"gpu.arch\"") != std::string::npos);
+  CHECK(json_error(edited("\"cpu\"", "\"gpu\"")).find("unknown field \"gpu.arch\"") != std::string::npos);
   CHECK(json_error("{\"lathe_target\": 1}") ==
         "prod.target.json: must describe either a \"cpu\" or a \"gpu\"  [LTH-T006]");
 }
