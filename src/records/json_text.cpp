@@ -1,0 +1,137 @@
+#include "records/json_text.h"
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace lathe::records {
+
+namespace {
+
+constexpr int kMaxDepth = 200;
+
+// Length of the well-formed UTF-8 sequence at the head of `text` (RFC 3629: no overlong forms, no
+// surrogates); 0 if none.
+std::size_t sequence_length(std::string_view text) {
+  auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  auto tail = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
+  unsigned lead = byte(0), second = byte(1);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xc2 && lead <= 0xdf) return tail(1) ? 2 : 0;
+  if (lead >= 0xe0 && lead <= 0xef) {
+    if (!tail(1) || !tail(2)) return 0;
+    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f)) return 0;
+    return 3;
+  }
+  if (lead >= 0xf0 && lead <= 0xf4) {
+    if (!tail(1) || !tail(2) || !tail(3)) return 0;
+    if ((lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f)) return 0;
+    return 4;
+  }
+  return 0;
+}
+
+template <class T>
+void append_number(std::string& out, T value) {
+  char digits[32];
+  auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  out.append(digits, end);
+}
+
+}  // namespace
+
+void check_depth(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxDepth) throw JsonError("brackets nest more than 200 deep", i + 1);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+}
+
+std::string canonical_json(std::string_view text) {
+  check_depth(text);
+  try {
+    return nlohmann::ordered_json::parse(text).dump();
+  } catch (const nlohmann::json::parse_error& error) {
+    throw JsonError("not JSON", error.byte == 0 ? 1 : error.byte);
+  } catch (const nlohmann::json::exception&) {  // a number beyond double
+    throw JsonError("a number that does not fit", 1);
+  }
+}
+
+std::string clean_text(std::string_view text, std::size_t limit) {
+  std::string out;
+  out.reserve(std::min(text.size(), limit));
+  while (!text.empty()) {
+    std::size_t length = sequence_length(text);
+    std::string_view piece = length > 0 ? text.substr(0, length) : std::string_view("\xef\xbf\xbd");
+    if (out.size() + piece.size() > limit) break;
+    out += piece;
+    text.remove_prefix(length > 0 ? length : 1);
+  }
+  return out;
+}
+
+void JsonObject::member(std::string_view name) {
+  if (!first_) out_ += ',';
+  first_ = false;
+  out_ += '"';
+  out_ += name;
+  out_ += "\":";
+}
+
+void JsonObject::append_text(std::string& out, std::string_view value) {
+  static constexpr char digits[] = "0123456789abcdef";
+  out += '"';
+  for (char c : value) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\t': out += "\\t"; break;
+      case '\r': out += "\\r"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+          out += "\\u00";
+          out += digits[static_cast<unsigned char>(c) >> 4];
+          out += digits[c & 15];
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += '"';
+}
+
+void JsonObject::append_real(std::string& out, double value) {
+  if (std::isinf(value)) {
+    out += "\"inf\"";
+  } else {
+    append_number(out, value);
+  }
+}
+
+void JsonObject::text(std::string_view name, std::string_view value) {
+  member(name), append_text(out_, value);
+}
+void JsonObject::integer(std::string_view name, std::int64_t value) {
+  member(name), append_number(out_, value);
+}
+void JsonObject::natural(std::string_view name, std::uint64_t value) {
+  member(name), append_number(out_, value);
+}
+void JsonObject::real(std::string_view name, double value) { member(name), append_real(out_, value); }
+void JsonObject::truth(std::string_view name, bool value) { member(name), out_ += value ? "true" : "false"; }
+void JsonObject::raw(std::string_view name, std::string_view json) { member(name), out_ += json; }
+
+}  // namespace lathe::records
