@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lathe/dtype.h"
@@ -196,14 +197,16 @@ struct Load : ExprNode {
 #define LATHE_INTRINSICS(X)                                                                                  \
   /* float -> the same float */                                                                              \
   X(Exp, 1, "exp")                                                                                           \
-  X(Exp2, 1, "exp2") X(Expm1, 1, "expm1") X(Log, 1, "log") X(Log2, 1, "log2") X(Log10, 1, "log10") X(        \
-      Log1p, 1, "log1p") X(Sin, 1, "sin") X(Cos, 1, "cos") X(Tan, 1, "tan") X(Asin, 1, "asin")               \
-      X(Acos, 1, "acos") X(Atan, 1, "atan") X(Atan2, 2, "atan2") X(Sinh, 1, "sinh") X(Cosh, 1, "cosh") X(    \
-          Tanh, 1, "tanh") X(Erf, 1, "erf") X(Sigmoid, 1, "sigmoid") X(Sqrt, 1, "sqrt") X(Rsqrt, 1, "rsqrt") \
-          X(Pow, 2, "pow") X(Floor, 1, "floor") X(Ceil, 1, "ceil") X(Round, 1, "round") X(Trunc, 1, "trunc") \
-              X(CopySign, 2, "copysign") X(FloatMod, 2, "fmod")                                              \
-                  X(Fma, 3,                                                                                  \
-                    "fma") /* a*b + c rounded once; made by lowering, or asked for */ /* float -> Bool */    \
+  X(Exp2, 1, "exp2")                                                                                         \
+  X(Expm1, 1, "expm1")                                                                                       \
+  X(Log, 1, "log") X(Log2, 1, "log2") X(Log10, 1, "log10") X(Log1p, 1, "log1p") X(Sin, 1, "sin")             \
+      X(Cos, 1, "cos") X(Tan, 1, "tan") X(Asin, 1, "asin") X(Acos, 1, "acos") X(Atan, 1, "atan")             \
+          X(Atan2, 2, "atan2") X(Sinh, 1, "sinh") X(Cosh, 1, "cosh") X(Tanh, 1, "tanh") X(Erf, 1, "erf")     \
+              X(Sigmoid, 1, "sigmoid") X(Sqrt, 1, "sqrt") X(Rsqrt, 1, "rsqrt") X(Pow, 2, "pow") X(           \
+                  Floor, 1, "floor") X(Ceil, 1, "ceil") X(Round, 1, "round") X(Trunc, 1, "trunc")            \
+                  X(CopySign, 2, "copysign") X(FloatMod, 2, "fmod") X(                                       \
+                      Fma, 3,                                                                                \
+                      "fma") /* a*b + c rounded once; made by lowering, or asked for */ /* float -> Bool */  \
       X(IsNan, 1, "isnan") X(IsInf, 1, "isinf") X(IsFinite, 1, "isfinite") /* number -> the same number */   \
       X(Abs, 1, "abs")                                                     /* integer -> the same integer */ \
       X(BitAnd, 2, "bitand") X(BitOr, 2, "bitor") X(BitXor, 2, "bitxor") X(BitNot, 1, "bitnot")              \
@@ -288,28 +291,73 @@ Expr ramp(Expr base, Expr stride, int lanes);
 Expr broadcast(Expr value, int lanes);
 Expr logical_not(Expr a, Site site = Site::current());
 
-inline Expr operator+(Expr a, Expr b) { return binary(BinaryOp::Add, std::move(a), std::move(b)); }
-inline Expr operator-(Expr a, Expr b) { return binary(BinaryOp::Sub, std::move(a), std::move(b)); }
-inline Expr operator*(Expr a, Expr b) { return binary(BinaryOp::Mul, std::move(a), std::move(b)); }
-Expr operator/(Expr a, Expr b);
-Expr operator%(Expr a, Expr b);
-Expr operator-(Expr a);
-inline Expr operator==(Expr a, Expr b) { return binary(BinaryOp::Eq, std::move(a), std::move(b)); }
-inline Expr operator!=(Expr a, Expr b) { return binary(BinaryOp::Ne, std::move(a), std::move(b)); }
-inline Expr operator<(Expr a, Expr b) { return binary(BinaryOp::Lt, std::move(a), std::move(b)); }
-inline Expr operator<=(Expr a, Expr b) { return binary(BinaryOp::Le, std::move(a), std::move(b)); }
-inline Expr operator>(Expr a, Expr b) { return binary(BinaryOp::Gt, std::move(a), std::move(b)); }
-inline Expr operator>=(Expr a, Expr b) { return binary(BinaryOp::Ge, std::move(a), std::move(b)); }
+/// An operand of an operator, with the line on which the operator stands: an operator has no room for a Site
+/// of its own.
+struct Operand {
+  Expr expr;
+  Site site;
+  template <class T>
+  requires std::convertible_to<T, Expr> Operand(T&& value, Site s = Site::current())
+      : expr(std::forward<T>(value)), site(s) {}
+};
+
+inline Expr operator+(Operand a, Operand b) {
+  return binary(BinaryOp::Add, std::move(a.expr), std::move(b.expr), a.site);
+}
+inline Expr operator-(Operand a, Operand b) {
+  return binary(BinaryOp::Sub, std::move(a.expr), std::move(b.expr), a.site);
+}
+inline Expr operator*(Operand a, Operand b) {
+  return binary(BinaryOp::Mul, std::move(a.expr), std::move(b.expr), a.site);
+}
+inline Expr operator/(Operand a, Operand b) {
+  return binary(BinaryOp::Div, std::move(a.expr), std::move(b.expr), a.site);
+}
+inline Expr operator%(Operand a, Operand b) {
+  return binary(BinaryOp::Mod, std::move(a.expr), std::move(b.expr), a.site);
+}
+inline Expr operator==(Operand a, Operand b) {
+  return binary(BinaryOp::Eq, std::move(a.expr), std::move(b.expr), a.site);
+}
+inline Expr operator!=(Operand a, Operand b) {
+  return binary(BinaryOp::Ne, std::move(a.expr), std::move(b.expr), a.site);
+}
+inline Expr operator<(Operand a, Operand b) {
+  return binary(BinaryOp::Lt, std::move(a.expr), std::move(b.expr), a.site);
+}
+inline Expr operator<=(Operand a, Operand b) {
+  return binary(BinaryOp::Le, std::move(a.expr), std::move(b.expr), a.site);
+}
+inline Expr operator>(Operand a, Operand b) {
+  return binary(BinaryOp::Gt, std::move(a.expr), std::move(b.expr), a.site);
+}
+inline Expr operator>=(Operand a, Operand b) {
+  return binary(BinaryOp::Ge, std::move(a.expr), std::move(b.expr), a.site);
+}
+Expr operator-(Operand a);
+// By Expr, because the built-in operators take what converts to bool in a condition, and must not be as good.
 inline Expr operator&&(Expr a, Expr b) { return binary(BinaryOp::And, std::move(a), std::move(b)); }
 inline Expr operator||(Expr a, Expr b) { return binary(BinaryOp::Or, std::move(a), std::move(b)); }
 inline Expr operator!(Expr a) { return logical_not(std::move(a)); }
 
-inline Expr min(Expr a, Expr b) { return binary(BinaryOp::Min, std::move(a), std::move(b)); }
-inline Expr max(Expr a, Expr b) { return binary(BinaryOp::Max, std::move(a), std::move(b)); }
-inline Expr floordiv(Expr a, Expr b) { return binary(BinaryOp::FloorDiv, std::move(a), std::move(b)); }
-inline Expr floormod(Expr a, Expr b) { return binary(BinaryOp::FloorMod, std::move(a), std::move(b)); }
-inline Expr truncdiv(Expr a, Expr b) { return binary(BinaryOp::Div, std::move(a), std::move(b)); }
-inline Expr truncmod(Expr a, Expr b) { return binary(BinaryOp::Mod, std::move(a), std::move(b)); }
+inline Expr min(Expr a, Expr b, Site s = Site::current()) {
+  return binary(BinaryOp::Min, std::move(a), std::move(b), s);
+}
+inline Expr max(Expr a, Expr b, Site s = Site::current()) {
+  return binary(BinaryOp::Max, std::move(a), std::move(b), s);
+}
+inline Expr floordiv(Expr a, Expr b, Site s = Site::current()) {
+  return binary(BinaryOp::FloorDiv, std::move(a), std::move(b), s);
+}
+inline Expr floormod(Expr a, Expr b, Site s = Site::current()) {
+  return binary(BinaryOp::FloorMod, std::move(a), std::move(b), s);
+}
+inline Expr truncdiv(Expr a, Expr b, Site s = Site::current()) {
+  return binary(BinaryOp::Div, std::move(a), std::move(b), s);
+}
+inline Expr truncmod(Expr a, Expr b, Site s = Site::current()) {
+  return binary(BinaryOp::Mod, std::move(a), std::move(b), s);
+}
 
 inline Expr exp(Expr a, Site s = Site::current()) { return call(Intrinsic::Exp, {std::move(a)}, s); }
 inline Expr exp2(Expr a, Site s = Site::current()) { return call(Intrinsic::Exp2, {std::move(a)}, s); }

@@ -216,17 +216,15 @@ Expr binary(BinaryOp op, Expr a, Expr b, Site site) {
   return Expr(new Binary(op, std::move(a), std::move(b)));
 }
 
-Expr operator/(Expr a, Expr b) { return binary(BinaryOp::Div, std::move(a), std::move(b)); }
-Expr operator%(Expr a, Expr b) { return binary(BinaryOp::Mod, std::move(a), std::move(b)); }
-
-Expr operator-(Expr a) {
-  need_defined(a, "-", Site::current());
+Expr operator-(Operand operand) {
+  Expr& a = operand.expr;
+  need_defined(a, "-", operand.site);
   if (const FloatImm* f = a.as<FloatImm>()) return make_float(a.dtype(), -f->value);
   const IntImm* i = a.as<IntImm>();
   if (i && a.dtype().is_index() && i->value != INT64_MIN) return make_index(-i->value);
   // (-0) - x for floats, so that the sign of a zero is right.
   Expr zero = a.dtype().is_float() ? make_float(a.dtype(), -0.0) : make_int(a.dtype(), 0);
-  return binary(BinaryOp::Sub, std::move(zero), std::move(a));
+  return binary(BinaryOp::Sub, std::move(zero), std::move(a), operand.site);
 }
 
 Expr cast(DataType t, Expr a, Site site) {
