@@ -53,7 +53,8 @@ struct StructuralHash {
 };
 /// Of the program as written: parameters, intermediates and body; names ignored.
 StructuralHash structural_hash(const Program& program);
-/// Equal up to names: variables, buffers and blocks correspond one to one.
+/// Equal up to names: variables, buffers and blocks that both define correspond one to one; those that a
+/// statement or expression only uses must be the same ones.
 bool structural_equal(const Program& a, const Program& b);
 bool structural_equal(const Stmt& a, const Stmt& b);
 bool structural_equal(const Expr& a, const Expr& b);
