@@ -1,0 +1,9 @@
+#pragma once
+// All of Lathe's public headers.
+
+#include "lathe/dtype.h"
+#include "lathe/error.h"
+#include "lathe/expr.h"
+#include "lathe/program.h"
+#include "lathe/stmt.h"
+#include "lathe/te.h"
