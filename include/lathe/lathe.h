@@ -1,6 +1,7 @@
 #pragma once
 // All of Lathe's public headers.
 
+#include "lathe/digest.h"
 #include "lathe/dtype.h"
 #include "lathe/error.h"
 #include "lathe/expr.h"

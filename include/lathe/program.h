@@ -1,6 +1,7 @@
 #pragma once
 // A program: named parameters, intermediate buffers, a body.
 
+#include "lathe/digest.h"
 #include "lathe/stmt.h"
 
 namespace lathe {
@@ -44,13 +45,8 @@ std::string to_string(const Program& program);
 std::string to_string(const Stmt& stmt);
 std::string to_string(const Expr& expr);
 
-/// 128 bits; the same on every platform; names ignored.
-struct StructuralHash {
-  std::uint64_t high = 0, low = 0;
-  friend bool operator==(const StructuralHash&, const StructuralHash&) = default;
-  friend auto operator<=>(const StructuralHash&, const StructuralHash&) = default;
-  std::string hex() const;  ///< 32 digits
-};
+/// 128 bits; the same on every platform.
+using StructuralHash = Digest;
 /// Of the program as written: parameters, intermediates and body; names ignored.
 StructuralHash structural_hash(const Program& program);
 /// Equal up to names: variables, buffers and blocks that both define correspond one to one; those that a

@@ -248,13 +248,4 @@ class Hasher : Visitor {
 
 StructuralHash structural_hash(const Program& program) { return Hasher().hash(program); }
 
-std::string StructuralHash::hex() const {
-  static const char digits[] = "0123456789abcdef";
-  std::string out;
-  for (const std::uint64_t half : {high, low}) {
-    for (int shift = 60; shift >= 0; shift -= 4) out += digits[half >> shift & 15];
-  }
-  return out;
-}
-
 }  // namespace lathe
