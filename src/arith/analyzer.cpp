@@ -31,6 +31,8 @@ Analyzer::Assumption::~Assumption() {
   owner_->state_->marks.resize(size_);
 }
 
+Simplifier& Analyzer::simplifier() { return *state_; }
+
 Expr Analyzer::simplify(const Expr& e) { return state_->simplify(e); }
 
 ConstBound Analyzer::bound(const Expr& e) {

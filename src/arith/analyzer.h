@@ -30,6 +30,8 @@ struct ModularSet {
   std::int64_t coefficient = 1, base = 0;
 };
 
+class Simplifier;
+
 class Analyzer {
  public:
   Analyzer();
@@ -73,6 +75,9 @@ class Analyzer {
   bool can_prove_equal(const Expr& a, const Expr& b);
   bool can_prove_ge(const Expr& e, std::int64_t low);   ///< e >= low
   bool can_prove_lt(const Expr& e, std::int64_t high);  ///< e < high
+
+  /// What stands behind it, for the files of src/arith alone.
+  Simplifier& simplifier();
 
  private:
   struct State;

@@ -147,6 +147,34 @@ void Simplifier::bind_size(const Var& var) {
   permanent_ = static_cast<std::uint32_t>(variables_.size());
 }
 
+std::optional<std::pair<Sum, Sum>> Simplifier::range_of(const VarNode* v) const {
+  const std::uint32_t r = find(v);
+  if (r == kNone) return std::nullopt;
+  auto* self = const_cast<Simplifier*>(this);
+  const Sum var = atom_with_key(v, std::uint64_t{r} << 8);
+  Sum low(variables_[r].bound.min), high(variables_[r].bound.max);
+  for (const Fact& fact : ranges_) {
+    if (fact.var != v) continue;
+    for (const Term& t : fact.sum.terms) {
+      if (t.atom != v) continue;
+      // A run-time end is the exact one; but one with a minimum in it gives way to its constant bound.
+      Sum& end = t.coefficient > 0 ? low : high;
+      const bool clipped = fact.sum.has(AtomClass::Min) || fact.sum.has(AtomClass::Max);
+      if (clipped && !is_inf(end.constant)) continue;
+      Sum other;  // i - min >= 0 gives min, max - i >= 0 gives max
+      if (self->accumulate(other, fact.sum, t.coefficient > 0 ? -1 : 1) && self->accumulate(other, var, 1)) {
+        end = other;
+      }
+    }
+  }
+  if ((low.is_constant() && is_inf(low.constant)) || (high.is_constant() && is_inf(high.constant))) {
+    return std::nullopt;
+  }
+  Sum width = high;
+  if (!self->accumulate(width, low, -1)) return std::nullopt;
+  return std::pair(low, width);
+}
+
 // ---- assumptions
 // ----------------------------------------------------------------------------------------------
 

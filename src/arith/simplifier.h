@@ -65,8 +65,13 @@ class Simplifier {
   bool nonnegative(const Sum& s);  ///< proved that s >= 0
   bool nonzero(const Sum& s);      ///< proved that s != 0
 
+  /// First value and (last - first) of a variable's range, where both ends are known.
+  std::optional<std::pair<Sum, Sum>> range_of(const VarNode* v) const;
+
   // ---- sums ----------------------------------------------------------------------------------------------
   Sum atom(const Expr& e);  ///< keeps `e`
+  Sum atom_with_key(const ExprNode* e, std::uint64_t key) const;
+  Sum term(const Term& t) const { return atom_with_key(t.atom, t.key); }  ///< without its coefficient
   bool accumulate(Sum& into, const Sum& s, std::int64_t factor);
   bool add_term(Sum& into, Term t);
   std::optional<Sum> product(const Sum& a, const Sum& b);
@@ -129,7 +134,6 @@ class Simplifier {
   int compare_nodes(const ExprNode* a, const ExprNode* b, int depth) const;
   static bool identical(const Sum& a, const Sum& b);
 
-  Sum atom_with_key(const ExprNode* e, std::uint64_t key) const;
   const ExprNode* keep(Expr e);
   Sum opaque(const Expr& e);  ///< an atom, whatever it is
   Sum binary_atom(BinaryOp op, const Sum& a, const Sum& b, const Expr& hint);
@@ -145,6 +149,7 @@ class Simplifier {
     Sum high, low;
   };
   std::optional<Split> split_by_range(const Sum& rest, std::int64_t c);
+  bool just_below_zero(const Sum& s, const Sum& b);
   bool wins(BinaryOp op, const Sum& x, const Sum& y);
   void collect_operands(BinaryOp op, const Sum& s, std::vector<Sum>& out);
   bool cancel_one_remainder(Sum& s);

@@ -2,6 +2,8 @@
 //
 // By a constant c > 0, for a sum s:
 //   split      (c*q + r) // c = q + r // c                   (c*q + r) % c = r % c
+//              (terms that c divides and the constant; never part of a coefficient: (32*o + i) // 30 and
+//              (32*o + i) % 30 must still be seen to be quotient and remainder of one index)
 //   range      c*j <= r < c*(j+1)  =>  r // c = j,  r % c = r - c*j
 //   content    (g*r + s) // (g*c) = r // c  for 0 <= s < g   (g*r + s) % (g*c) = g*(r % c) + s
 //   buckets    s = d*A + T, d divides c, T in [d*j, d*j + d):
@@ -72,9 +74,11 @@ Sum Simplifier::floordiv(const Sum& s, std::int64_t c, const Expr& hint) {
   if (s.is_constant()) return Sum(floor_div(s.constant, c));
   Sum quotient, rest;
   for (const Term& t : s.terms) {
-    const std::int64_t q = t.coefficient / c, r = t.coefficient % c;
-    if (q) quotient.terms.push_back({t.atom, q, t.key});
-    if (r) rest.terms.push_back({t.atom, r, t.key});
+    if (t.coefficient % c == 0) {
+      quotient.terms.push_back({t.atom, t.coefficient / c, t.key});
+    } else {
+      rest.terms.push_back(t);
+    }
   }
   quotient.constant = floor_div(s.constant, c);
   rest.constant = floor_mod(s.constant, c);
@@ -85,7 +89,7 @@ Sum Simplifier::floordiv(const Sum& s, std::int64_t c, const Expr& hint) {
   return whole;
 }
 
-/// Coefficients smaller than c, constant in [0, c).
+/// No coefficient divisible by c, constant in [0, c).
 Sum Simplifier::floordiv_reduced(Sum rest, std::int64_t c, const Expr& hint) {
   std::int64_t j;
   if (one_bucket(bound(rest), c, j)) return Sum(j);
@@ -129,8 +133,7 @@ Sum Simplifier::floormod(const Sum& s, std::int64_t c, const Expr& hint) {
   Sum rest;
   rest.constant = floor_mod(s.constant, c);
   for (const Term& t : s.terms) {
-    const std::int64_t r = t.coefficient % c;
-    if (r) rest.terms.push_back({t.atom, r, t.key});
+    if (t.coefficient % c != 0) rest.terms.push_back(t);
   }
   if (rest.terms.empty()) return Sum(rest.constant);
   for (const Term& t : rest.terms) {
@@ -212,6 +215,10 @@ Sum Simplifier::floordiv(const Sum& a, const Sum& b, const Expr& hint) {
     const bool below = accumulate(gap, b, 1) && accumulate(gap, rest, -1) && accumulate(gap, Sum(1), -1) &&
                        nonnegative(rest) && nonnegative(gap);
     if (below) return quotient;
+    if (just_below_zero(rest, b)) {
+      Sum out = quotient;
+      if (checked_sub(quotient.constant, 1, out.constant)) return out;
+    }
     if (!quotient.is_constant(0) && nonzero(b)) {
       Sum out = quotient;
       if (rest.is_constant(0)) return out;
@@ -239,12 +246,23 @@ Sum Simplifier::floormod(const Sum& a, const Sum& b, const Expr& hint) {
     const bool below = accumulate(gap, b, 1) && accumulate(gap, rest, -1) && accumulate(gap, Sum(1), -1) &&
                        nonnegative(rest) && nonnegative(gap);
     if (below) return rest;
+    if (just_below_zero(rest, b)) {
+      Sum out = rest;
+      if (accumulate(out, b, 1)) return out;
+    }
     // (b*q + r) % b = r % b; for b = 0 both sides are 0.
     if (!quotient.is_constant(0)) {
       return rest.is_constant(0) ? rest : binary_atom(BinaryOp::FloorMod, rest, b, {});
     }
   }
   return binary_atom(BinaryOp::FloorMod, a, b, hint);
+}
+
+/// -b <= s < 0?
+bool Simplifier::just_below_zero(const Sum& s, const Sum& b) {
+  if (plain_bound(s).max >= 0) return false;  // the interval decides: this is asked often
+  Sum gap = b;
+  return accumulate(gap, s, 1) && nonnegative(gap);
 }
 
 /// a = b*quotient + rest, term by term, for a divisor of one term (a size, a product of sizes) or, when the
