@@ -1,0 +1,51 @@
+#pragma once
+// Machine code for lowered programs (see lower/lower.h) on a CPU, through LLVM.
+//
+// A program becomes a function `int32_t NAME(void* const* buffers, const int64_t* scalars)`, as
+// lathe/runtime/c_api.h describes it. The same input gives the same bytes, on any machine.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/llvm/machine.h"
+#include "lathe/program.h"
+
+namespace lathe::codegen::cpu {
+
+struct Options {
+  bool nnan = false;  ///< min and max may take the one-instruction form, wrong for NaN and -0
+  std::int64_t stack_limit = 64 * 1024;  ///< bytes; larger temporaries come from the workspace
+  std::string symbol;                    ///< of the kernel; empty: the program's name
+  bool hidden = false;                   ///< symbols are not exported from a shared object
+};
+
+/// The object file.
+std::vector<char> compile_lowered(const Program& program, const Machine& machine,
+                                  const Options& options = {});
+/// The same as text: LLVM IR before or after its passes, or assembly.
+std::string llvm_ir(const Program& program, const Machine& machine, const Options& options = {},
+                    bool optimized = true);
+std::string assembly(const Program& program, const Machine& machine, const Options& options = {});
+
+using KernelFunction = std::int32_t (*)(void* const* buffers, const std::int64_t* scalars);
+
+/// Machine code in this process; released with the last copy.
+class LoadedCode {
+ public:
+  LoadedCode() = default;
+  KernelFunction function() const { return function_; }
+
+ private:
+  friend LoadedCode load(const std::vector<char>&, const std::string&);
+  std::shared_ptr<void> memory_;
+  KernelFunction function_ = nullptr;
+};
+
+/// Links an object of `compile_lowered` into this process. The hooks are those of the linked runtime; other
+/// symbols are looked up in the process. Throws UserError when one is missing. Thread-safe.
+LoadedCode load(const std::vector<char>& object, const std::string& symbol);
+
+}  // namespace lathe::codegen::cpu

@@ -1,0 +1,109 @@
+// Object code into this process, through JITLink. One LLJIT serves the process; every object has a symbol
+// table of its own, so kernels of one name do not collide and each can be released alone.
+
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <atomic>
+
+#include "codegen/llvm/compile.h"
+#include "codegen/llvm/target_machine.h"
+#include "lathe/error.h"
+#include "lathe/runtime/c_api.h"
+#include "support/error_codes.h"
+
+namespace lathe::codegen::cpu {
+namespace {
+
+namespace orc = ::llvm::orc;
+
+std::string text_of(::llvm::Error error) { return ::llvm::toString(std::move(error)); }
+
+template <class T>
+T checked(::llvm::Expected<T> value, const char* what) {
+  if (!value) throw InternalError(std::string(what) + ": " + text_of(value.takeError()));
+  return std::forward<T>(*value);
+}
+
+/// The process's linker. Loaded code keeps it alive, so that the order in which statics die does not matter.
+class Linker {
+ public:
+  Linker() {
+    host_machine();  // initialises LLVM's targets
+    jit_ = checked(orc::LLJITBuilder().create(), "the JIT linker does not start");
+    host_ = &checked<orc::JITDylib&>(jit_->createJITDylib("host"), "the JIT linker has no host library");
+    orc::SymbolMap hooks;
+    auto add = [&](const char* name, auto* function) {
+#if LLVM_VERSION_MAJOR >= 17
+      hooks[jit_->mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(function),
+                                            ::llvm::JITSymbolFlags::Exported};
+#else
+      hooks[jit_->mangleAndIntern(name)] =
+          ::llvm::JITEvaluatedSymbol::fromPointer(function, ::llvm::JITSymbolFlags::Exported);
+#endif
+    };
+    add("lathe_parallel_launch", &lathe_parallel_launch);
+    add("lathe_workspace_alloc", &lathe_workspace_alloc);
+    add("lathe_workspace_free", &lathe_workspace_free);
+    add("lathe_set_error", &lathe_set_error);
+    ::llvm::cantFail(host_->define(orc::absoluteSymbols(std::move(hooks))));
+    // libm, and functions that the user's programs call by name.
+    host_->addGenerator(checked(
+        orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix()),
+        "the symbols of this process cannot be read"));
+  }
+
+  orc::JITDylib& new_library() {
+    const std::string name = "kernel" + std::to_string(count_.fetch_add(1));
+    orc::JITDylib& library =
+        checked<orc::JITDylib&>(jit_->createJITDylib(name), "no symbol table for a kernel");
+    library.addToLinkOrder(*host_);
+    return library;
+  }
+
+  orc::LLJIT& jit() { return *jit_; }
+
+ private:
+  std::unique_ptr<orc::LLJIT> jit_;
+  orc::JITDylib* host_ = nullptr;
+  std::atomic<std::uint64_t> count_{0};
+};
+
+std::shared_ptr<Linker> process_linker() {
+  static const auto linker = std::make_shared<Linker>();
+  return linker;
+}
+
+/// One kernel's memory and symbols.
+struct Loaded {
+  Loaded(std::shared_ptr<Linker> l) : linker(std::move(l)), library(&linker->new_library()) {}
+  ~Loaded() { ::llvm::consumeError(linker->jit().getExecutionSession().removeJITDylib(*library)); }
+  std::shared_ptr<Linker> linker;
+  orc::JITDylib* library;
+};
+
+}  // namespace
+
+LoadedCode load(const std::vector<char>& object, const std::string& symbol) {
+  auto loaded = std::make_shared<Loaded>(process_linker());
+  orc::LLJIT& jit = loaded->linker->jit();
+  auto buffer =
+      ::llvm::MemoryBuffer::getMemBufferCopy(::llvm::StringRef(object.data(), object.size()), symbol);
+  if (auto error = jit.addObjectFile(*loaded->library, std::move(buffer)))
+    throw InternalError("the object of a kernel does not load: " + text_of(std::move(error)));
+  auto address = jit.lookup(*loaded->library, symbol);
+  if (!address)
+    throw UserError(Code::C002,
+                    "kernel \"" + symbol + "\": it calls a function that this process does not have: " +
+                        text_of(address.takeError()) +
+                        "; link the library that defines it, or load it with dlopen(…, RTLD_GLOBAL)");
+  LoadedCode code;
+#if LLVM_VERSION_MAJOR >= 15
+  code.function_ = address->toPtr<KernelFunction>();
+#endif
+  code.memory_ = std::move(loaded);
+  return code;
+}
+
+}  // namespace lathe::codegen::cpu

@@ -1,0 +1,277 @@
+// Loads and stores. A vector access is classified by its subscript: consecutive elements are one (masked)
+// vector access, one element for all lanes a scalar load, a small constant stride a few loads and shuffles, a
+// reversed run a load and a shuffle, anything else a gather or scatter.
+
+#include <numeric>
+
+#include "codegen/llvm/emitter.h"
+
+namespace lathe::codegen::cpu {
+
+using Value = ::llvm::Value*;
+
+struct Emitter::Access {
+  enum Kind { Scalar, Consecutive, Reversed, Strided, Same, Scattered } kind = Scalar;
+  Buffer buffer;
+  int lanes = 1;
+  std::int64_t stride = 1;      ///< Strided: elements from lane to lane
+  Expr base;                    ///< of all kinds but Scattered: the subscript of the lowest address
+  Expr vector;                  ///< Scattered: the whole subscript
+  std::uint64_t alignment = 1;  ///< bytes that the lowest address is a multiple of
+};
+
+namespace {
+
+/// A subscript as base + lane * stride.
+struct RampForm {
+  Expr base;
+  std::int64_t stride;
+};
+
+std::optional<RampForm> ramp_form(const Expr& e) {
+  if (const auto* ramp = e.as<Ramp>()) {
+    const auto stride = as_int(ramp->stride);
+    if (!stride || ramp->base.dtype().is_vector()) return std::nullopt;
+    return RampForm{ramp->base, *stride};
+  }
+  if (const auto* same = e.as<Broadcast>()) return RampForm{same->value, 0};
+  const Binary* binary_node = e.as<Binary>();
+  if (!binary_node) return std::nullopt;
+  const auto x = ramp_form(binary_node->a), y = ramp_form(binary_node->b);
+  if (!x || !y) return std::nullopt;
+  switch (binary_node->op) {
+    case BinaryOp::Add: return RampForm{x->base + y->base, x->stride + y->stride};
+    case BinaryOp::Sub: return RampForm{x->base - y->base, x->stride - y->stride};
+    case BinaryOp::Mul: {
+      const auto factor = as_int(y->base);
+      if (y->stride != 0 || !factor) return std::nullopt;
+      return RampForm{x->base * y->base, x->stride * *factor};
+    }
+    default: return std::nullopt;
+  }
+}
+
+/// A number that divides every value of the expression; 0 for the constant 0.
+std::int64_t multiple_of(const Expr& e, const std::unordered_map<const VarNode*, std::int64_t>& vars) {
+  if (const auto value = as_int(e)) return *value == INT64_MIN ? 1 : std::abs(*value);
+  if (const auto* var = e.as<VarNode>()) {
+    const auto found = vars.find(var);
+    return found == vars.end() ? 1 : found->second;
+  }
+  const Binary* node = e.as<Binary>();
+  if (!node) return 1;
+  const std::int64_t x = multiple_of(node->a, vars), y = multiple_of(node->b, vars);
+  switch (node->op) {
+    case BinaryOp::Add:
+    case BinaryOp::Sub:
+    case BinaryOp::Min:
+    case BinaryOp::Max: return std::gcd(x, y);
+    case BinaryOp::Mul: {
+      std::int64_t product;
+      return __builtin_mul_overflow(x, y, &product) ? 1 : product;
+    }
+    default: return 1;
+  }
+}
+
+constexpr int kLargestShuffledStride = 4;
+
+}  // namespace
+
+Emitter::Access Emitter::access_of(const Buffer& buffer, const std::vector<Expr>& indices) {
+  internal_check(indices.size() <= 1, "a buffer of several dimensions is left in a lowered program");
+  Access access;
+  access.buffer = buffer;
+  const Expr index = indices.empty() ? make_index(0) : indices[0];
+  access.lanes = index.dtype().lanes;
+  access.base = index;
+  if (access.lanes > 1) {
+    const auto ramp = ramp_form(index);
+    if (!ramp) {
+      access.kind = Access::Scattered;
+      access.vector = index;
+    } else {
+      access.base = ramp->base;
+      access.stride = ramp->stride;
+      const std::int64_t stride = ramp->stride;
+      access.kind = stride == 1                                      ? Access::Consecutive
+                    : stride == 0                                    ? Access::Same
+                    : stride == -1                                   ? Access::Reversed
+                    : stride > 1 && stride <= kLargestShuffledStride ? Access::Strided
+                                                                     : Access::Scattered;
+      if (access.kind == Access::Reversed)
+        access.base = access.base - make_int(access.base.dtype(), access.lanes - 1);
+      if (access.kind == Access::Scattered) access.vector = index;
+    }
+  }
+  const auto bytes = static_cast<std::uint64_t>(buffer->dtype.bytes());
+  access.alignment = bytes;
+  if (access.kind != Access::Scattered) {
+    const auto known = static_cast<std::uint64_t>(multiple_of(access.base, multiples_));
+    const auto whole = static_cast<std::uint64_t>(std::max(1, buffer->alignment));
+    const std::uint64_t offset = known * bytes;  // a wrapped product still has the powers of two
+    access.alignment = std::max(bytes, std::gcd(whole, offset));
+    access.alignment &= ~access.alignment + 1;  // its largest power of two
+  }
+  return access;
+}
+
+Value Emitter::address(const Buffer& buffer, Value index) {
+  const auto found = buffers_.find(buffer.get());
+  internal_check(found != buffers_.end(), "a buffer is used outside its allocation in a lowered program");
+  return b.CreateInBoundsGEP(memory_type(module_.context, buffer->dtype), found->second,
+                             {convert_index(index, ops.with_element(index->getType(), b.getInt64Ty()))});
+}
+
+Value Emitter::from_memory(DataType type, Value x) {
+  return type.is_bool() ? b.CreateICmpNE(x, ops.integer(x, 0)) : x;
+}
+
+Value Emitter::to_memory(DataType type, Value x) {
+  return type.is_bool() ? b.CreateZExt(x, ops.with_element(x->getType(), b.getInt8Ty())) : x;
+}
+
+namespace {
+
+Value reverse(Builder& b, Value x) { return b.CreateVectorReverse(x); }
+
+Value all_lanes(Builder& b, int lanes) {
+  return ::llvm::ConstantVector::getSplat(::llvm::ElementCount::getFixed(static_cast<unsigned>(lanes)),
+                                          b.getTrue());
+}
+
+}  // namespace
+
+/// Lanes stride elements apart, read as whole vectors that together cover them and nothing past the last.
+Value Emitter::load_strided(const Access& access) {
+  Type element = memory_type(module_.context, access.buffer->dtype);
+  Type vector = with_lanes(element, access.lanes);
+  const std::int64_t lanes = access.lanes, span = (lanes - 1) * access.stride + 1;
+  Value base = address(access.buffer, emit(access.base));
+  Value result = ::llvm::PoisonValue::get(vector);
+  for (std::int64_t k = 0; k * lanes < span; ++k) {
+    const std::int64_t start = std::min(k * lanes, span - lanes);
+    ::llvm::LoadInst* part = b.CreateAlignedLoad(
+        vector, b.CreateConstInBoundsGEP1_64(element, base, static_cast<std::uint64_t>(start)),
+        ::llvm::Align(static_cast<std::uint64_t>(access.buffer->dtype.bytes())));
+    module_.mark_access(part, access.buffer);
+    std::vector<int> pick;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const std::int64_t at = lane * access.stride;
+      const bool here = at >= k * lanes && at < (k + 1) * lanes;
+      pick.push_back(static_cast<int>(here ? lanes + at - start : lane));
+    }
+    result = b.CreateShuffleVector(result, part, pick);
+  }
+  return result;
+}
+
+Value Emitter::load_lanes(const Access& access, Value mask) {
+  Type element = memory_type(module_.context, access.buffer->dtype);
+  Type vector = with_lanes(element, access.lanes);
+  const ::llvm::Align aligned(access.alignment);
+  Value nothing = ::llvm::Constant::getNullValue(vector);
+  ::llvm::Instruction* load = nullptr;
+  switch (access.kind) {
+    case Access::Scalar:
+    case Access::Consecutive:
+    case Access::Reversed: {
+      Value place = address(access.buffer, emit(access.base));
+      const bool reversed = access.kind == Access::Reversed;
+      load = mask ? static_cast<::llvm::Instruction*>(b.CreateMaskedLoad(
+                        vector, place, aligned, reversed ? reverse(b, mask) : mask, nothing))
+                  : b.CreateAlignedLoad(vector, place, aligned);
+      module_.mark_access(load, access.buffer);
+      return reversed ? reverse(b, load) : load;
+    }
+    case Access::Same: {
+      if (mask) break;
+      load = b.CreateAlignedLoad(element, address(access.buffer, emit(access.base)), aligned);
+      module_.mark_access(load, access.buffer);
+      return ops.splat(load, access.lanes);
+    }
+    case Access::Strided:
+      if (mask) break;
+      return load_strided(access);
+    case Access::Scattered: break;
+  }
+  Value index = access.kind == Access::Scattered
+                    ? emit(access.vector)
+                    : emit(ramp(access.base, make_int(access.base.dtype(), access.stride), access.lanes));
+  load = b.CreateMaskedGather(vector, address(access.buffer, index),
+                              ::llvm::Align(static_cast<std::uint64_t>(access.buffer->dtype.bytes())),
+                              mask ? mask : all_lanes(b, access.lanes), nothing);
+  module_.mark_access(load, access.buffer);
+  return load;
+}
+
+Value Emitter::emit_load(const Load& e) {
+  const Access access = access_of(e.buffer, e.indices);
+  Value mask = e.mask.defined() && !is_true(e.mask) ? emit(e.mask) : nullptr;
+  const DataType type = e.buffer->dtype;
+  if (mask && access.lanes == 1) {
+    Value loaded = emit_branches(
+        mask, [&] { return load_lanes(access, nullptr); },
+        [&]() -> Value { return ::llvm::Constant::getNullValue(memory_type(module_.context, type)); });
+    return from_memory(type, loaded);
+  }
+  return from_memory(type, load_lanes(access, mask));
+}
+
+void Emitter::emit_store(const Store& s) {
+  const Access access = access_of(s.buffer, s.indices);
+  Value value = to_memory(s.buffer->dtype, emit(s.value));
+  Value mask = s.mask.defined() && !is_true(s.mask) ? emit(s.mask) : nullptr;
+  if (lanes_of(value) == 1 && access.lanes > 1) value = ops.splat(value, access.lanes);
+  const ::llvm::Align aligned(access.alignment);
+
+  if (mask && access.lanes == 1) {
+    ::llvm::BasicBlock *write = new_block("write"), *join = new_block("join");
+    b.CreateCondBr(mask, write, join);
+    b.SetInsertPoint(write);
+    module_.mark_access(b.CreateAlignedStore(value, address(s.buffer, emit(access.base)), aligned), s.buffer);
+    b.CreateBr(join);
+    b.SetInsertPoint(join);
+    memo_.clear();  // what was computed in the branch is not known after it
+    memo_order_.clear();
+    return;
+  }
+  const bool run =
+      access.kind == Access::Scalar || access.kind == Access::Consecutive || access.kind == Access::Reversed;
+  ::llvm::Instruction* store = nullptr;
+  if (run) {
+    Value place = address(s.buffer, emit(access.base));
+    if (access.kind == Access::Reversed) {
+      value = reverse(b, value);
+      if (mask) mask = reverse(b, mask);
+    }
+    store = mask ? static_cast<::llvm::Instruction*>(b.CreateMaskedStore(value, place, aligned, mask))
+                 : b.CreateAlignedStore(value, place, aligned);
+    if (s.streaming && !mask) {
+      store->setMetadata(
+          ::llvm::LLVMContext::MD_nontemporal,
+          ::llvm::MDNode::get(module_.context, {::llvm::ConstantAsMetadata::get(b.getInt32(1))}));
+      streamed_ = true;
+    }
+  } else {
+    Value index = emit(s.indices[0]);
+    store = b.CreateMaskedScatter(value, address(s.buffer, index),
+                                  ::llvm::Align(static_cast<std::uint64_t>(s.buffer->dtype.bytes())),
+                                  mask ? mask : all_lanes(b, access.lanes));
+  }
+  module_.mark_access(store, s.buffer);
+}
+
+Value Emitter::emit_prefetch(const Load& e) {
+  const Access access = access_of(e.buffer, e.indices);
+  Value index = emit(access.kind == Access::Scattered ? access.vector : access.base);
+  if (lanes_of(index) > 1) index = b.CreateExtractElement(index, std::uint64_t{0});
+  // The address may lie past the end: a plain GEP, which promises nothing.
+  Value place = b.CreateGEP(memory_type(module_.context, e.buffer->dtype), buffers_.at(e.buffer.get()),
+                            {convert_index(index, b.getInt64Ty())});
+  constexpr int kRead = 0, kKeepInAllCaches = 3, kData = 1;
+  return b.CreateIntrinsic(::llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                           {place, b.getInt32(kRead), b.getInt32(kKeepInAllCaches), b.getInt32(kData)});
+}
+
+}  // namespace lathe::codegen::cpu
