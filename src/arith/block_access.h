@@ -1,0 +1,14 @@
+#pragma once
+// What a block accesses while loops round it run.
+
+#include "arith/regions.h"
+
+namespace lathe::arith {
+
+/// `access`, one of the block's regions, over the loops: the bindings put in for the block's variables, the loops relaxed
+/// away under the predicate. Loops that the region does not depend on are left out of account: a reduction writes its
+/// init also when a reduce loop runs not once.
+Region access_over(const Block& block, const BufferRegion& access, const std::vector<Domain>& loops,
+                   Analyzer& analyzer);
+
+}  // namespace lathe::arith

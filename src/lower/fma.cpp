@@ -1,0 +1,62 @@
+// Fused multiply-adds.
+//
+// Contraction changes bits, so it is done here, once, on the program: the interpreter and every back end then run the same
+// nodes. It runs on block form because the permission is a property of the block (`math`).
+
+#include "ir/visitor.h"
+#include "lower/passes.h"
+
+namespace lathe::lower {
+namespace {
+
+const Binary* product(const Expr& e) { return as_binary(e, BinaryOp::Mul); }
+
+/// The contracted form of an Add or Sub of floats, or an undefined Expr.
+Expr contract(const Expr& e) {
+  const Binary* b = e.as<Binary>();
+  if (!b || !e.dtype().is_float()) return {};
+  auto fused = [&](const Expr& x, const Expr& y, const Expr& z) {
+    return Expr(new Call(e.dtype(), Intrinsic::Fma, {x, y, z}));
+  };
+  if (b->op == BinaryOp::Add) {
+    if (const Binary* m = product(b->b)) return fused(m->a, m->b, b->a);
+    if (const Binary* m = product(b->a)) return fused(m->a, m->b, b->b);
+  }
+  if (b->op == BinaryOp::Sub) {
+    // A literal -0 on the left is how a negation is written; -(x*y) is one rounding already.
+    const FloatImm* zero = b->a.as<FloatImm>();
+    if (zero && zero->value == 0) return {};
+    if (const Binary* m = product(b->a)) return fused(m->a, m->b, -b->b);
+    if (const Binary* m = product(b->b)) return fused(-m->a, m->b, b->a);
+  }
+  return {};
+}
+
+bool may_contract(const Block& block) {
+  auto note = block.annotations.find("math");
+  if (note == block.annotations.end()) return true;
+  const std::string* mode = std::get_if<std::string>(&note->second);
+  return !mode || *mode != "MathMode::Exact";
+}
+
+class Contraction : public Mutator {
+ protected:
+  using Mutator::mutate_node;
+  Stmt mutate_node(const Block& n, const Stmt& self) override {
+    if (!may_contract(n)) return self;
+    Stmt body = rewrite_exprs(n.body, contract);
+    if (body.same_as(n.body)) return self;
+    auto out = copy(n);
+    out->body = std::move(body);
+    return Stmt(out.release());
+  }
+};
+
+}  // namespace
+
+Program form_fma(const Program& program, const Target&, const Options& options) {
+  if (!options.form_fma) return program;
+  return program.with_body(Contraction().mutate(program->body));
+}
+
+}  // namespace lathe::lower

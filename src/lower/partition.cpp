@@ -1,0 +1,182 @@
+// Loop partition: the steady state of a guarded loop runs without its guards.
+//
+//     for io in 0..4:                         for io in 0..3:      for ii in 0..8: A[io*8 + ii]
+//       for ii in 0..8:               =>      for io in 0..1:      for ii in 0..8: if (io+3)*8 + ii < 30: …
+//         if io*8 + ii < 30: A[…]
+//
+// The cut is made at the outermost loop for which a range of iterations satisfies guards below it whatever the inner loops
+// do, so that everything inside, vectors included, is free of masks there. A parallel loop is not cut (two launches cost
+// more than a test): its body chooses between the free and the guarded form. At most four copies of a statement arise.
+
+#include <algorithm>
+
+#include "arith/analyzer.h"
+#include "ir/visitor.h"
+#include "lower/passes.h"
+#include "lower/renew.h"
+
+namespace lathe::lower {
+namespace {
+
+constexpr int kMaxDepth = 2;             ///< nested cuts: 2^2 copies
+constexpr int kMaxBodyStatements = 512;  ///< larger bodies are not copied
+
+struct Interval {
+  std::int64_t low, high;  ///< low .. high (exclusive)
+  bool empty() const { return low >= high; }
+};
+
+int size_of(const Stmt& s) {
+  int n = 0;
+  walk(s, [&](const Stmt&) { return ++n <= kMaxBodyStatements; });
+  return n;
+}
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+class Partition : public Mutator {
+ public:
+  explicit Partition(const Program& program) {
+    for (const Param& p : program->params) {
+      if (p.role == ParamRole::Size) analyzer_.bind_size(p.size);
+    }
+  }
+
+ protected:
+  using Mutator::mutate_node;
+
+  Stmt mutate_node(const For& n, const Stmt& self) override {
+    analyzer_.bind_extent(n.var, n.extent);
+    const std::optional<std::int64_t> extent = as_int(n.extent);
+    const bool cuttable = n.for_kind == ForKind::Serial || n.for_kind == ForKind::Parallel;
+    if (extent && cuttable && *extent > 1 && depth_ < kMaxDepth) {
+      const Interval steady = steady_range(n, *extent);
+      const bool whole = steady.low == 0 && steady.high == *extent;
+      if (!steady.empty() && !whole && size_of(n.body) <= kMaxBodyStatements) return cut(n, *extent, steady);
+    }
+    return with_body(self, mutate(n.body));
+  }
+
+  /// Guards proved by the ranges of the loops vanish here, which is the point of the cut.
+  Stmt mutate_node(const If& n, const Stmt& self) override {
+    if (!n.else_case.defined() && analyzer_.can_prove(n.condition)) return mutate(n.then_case);
+    return Mutator::mutate_node(n, self);
+  }
+  Expr mutate_node(const Select& n, const Expr& self) override {
+    if (n.condition.dtype() == boolean && is_index_test(n.condition)) {
+      if (analyzer_.can_prove(n.condition)) return mutate(n.if_true);
+      if (analyzer_.can_prove(arith::simplify(!n.condition))) return mutate(n.if_false);
+    }
+    return Mutator::mutate_node(n, self);
+  }
+
+ private:
+  static bool is_index_test(const Expr& e) {
+    bool loads = false;
+    walk(e, [&](const Expr& x) {
+      loads |= x.as<Load>() || x.as<Call>();
+      return !loads;
+    });
+    return !loads;
+  }
+
+  /// The iterations of `loop` for which as many guards as possible hold whatever the inner loops do.
+  Interval steady_range(const For& loop, std::int64_t extent) {
+    Interval range{0, extent};
+    bool guarded = false;
+    auto consider = [&](const Expr& condition) {
+      for (const Expr& c : arith::conjuncts(condition)) {
+        if (!mentions(c, loop.var)) continue;
+        if (auto r = satisfied_range(c, loop.var, extent)) {
+          const Interval both{std::max(range.low, r->low), std::min(range.high, r->high)};
+          if (both.empty()) continue;
+          range = both;
+          guarded = true;
+        }
+      }
+    };
+    walk(
+        loop.body,
+        [&](const Stmt& s) {
+          if (const For* f = s.as<For>()) analyzer_.bind_extent(f->var, f->extent);
+          if (const If* g = s.as<If>()) consider(g->condition);
+          return true;
+        },
+        [&](const Expr& e) {
+          if (const Select* s = e.as<Select>(); s && is_index_test(s->condition)) consider(s->condition);
+          return true;
+        });
+    return guarded ? range : Interval{0, 0};
+  }
+
+  /// For which values of `v` in 0..extent does the comparison hold for all values of the other variables?
+  std::optional<Interval> satisfied_range(const Expr& condition, const Var& v, std::int64_t extent) {
+    const Binary* c = condition.as<Binary>();
+    if (!c || !is_comparison(c->op) || !c->a.dtype().is_index()) return std::nullopt;
+    // Bring it to difference < 0 (integers: a <= b is a < b + 1).
+    Expr difference;
+    switch (c->op) {
+      case BinaryOp::Lt: difference = c->a - c->b; break;
+      case BinaryOp::Le: difference = c->a - c->b - 1; break;
+      case BinaryOp::Gt: difference = c->b - c->a; break;
+      case BinaryOp::Ge: difference = c->b - c->a - 1; break;
+      default: return std::nullopt;
+    }
+    const std::optional<arith::Affine> form = arith::affine(analyzer_.simplify(difference), {v});
+    if (!form || form->coefficients[0] == 0) return std::nullopt;
+    const std::int64_t most = analyzer_.bound(form->rest).max;
+    if (most == arith::ConstBound::kPlusInf || most > (std::int64_t{1} << 60) ||
+        most < -(std::int64_t{1} << 60))
+      return std::nullopt;
+    const std::int64_t k = form->coefficients[0];
+    // k*v + most < 0
+    if (k > 0) return Interval{0, std::clamp<std::int64_t>(floor_div(-most - 1, k) + 1, 0, extent)};
+    return Interval{std::clamp<std::int64_t>(floor_div(most, -k) + 1, 0, extent), extent};
+  }
+
+  Stmt cut(const For& loop, std::int64_t extent, Interval steady) {
+    ++depth_;
+    Stmt out =
+        loop.for_kind == ForKind::Parallel ? choose(loop, extent, steady) : pieces(loop, extent, steady);
+    --depth_;
+    return out;
+  }
+
+  /// One loop a range, each from 0.
+  Stmt pieces(const For& loop, std::int64_t extent, Interval steady) {
+    std::vector<Stmt> out;
+    for (const Interval& piece : {Interval{0, steady.low}, steady, Interval{steady.high, extent}}) {
+      if (piece.empty()) continue;
+      const Var v = loop.var.renamed(loop.var.name());
+      analyzer_.bind_extent(v, make_index(piece.high - piece.low));
+      Stmt body =
+          mutate(renew(substitute(loop.body, {{loop.var.node(), arith::add(v, make_index(piece.low))}})));
+      out.push_back(make_stmt<For>(v, make_index(piece.high - piece.low), loop.for_kind, body, loop.axis,
+                                   loop.annotations));
+    }
+    return make_seq(std::move(out));
+  }
+
+  Stmt choose(const For& loop, std::int64_t extent, Interval steady) {
+    analyzer_.bind(loop.var, {make_index(steady.low), make_index(steady.high - steady.low)});
+    const Stmt free = mutate(loop.body);
+    analyzer_.bind_extent(loop.var, make_index(extent));
+    const Stmt guarded = mutate(renew(loop.body));
+    Expr inside = steady.low > 0 ? Expr(loop.var) >= make_index(steady.low) : true_expr();
+    if (steady.high < extent) inside = arith::conjunction(inside, Expr(loop.var) < make_index(steady.high));
+    return make_stmt<For>(loop.var, loop.extent, loop.for_kind, make_stmt<If>(inside, free, guarded),
+                          loop.axis, loop.annotations);
+  }
+
+  arith::Analyzer analyzer_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Program partition(const Program& program, const Target&, const Options& options) {
+  if (!options.partition) return program;
+  return program.with_body(Partition(program).mutate(program->body));
+}
+
+}  // namespace lathe::lower

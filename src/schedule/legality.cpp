@@ -1,0 +1,197 @@
+#include "schedule/legality.h"
+
+#include <algorithm>
+
+#include "arith/iter_map.h"
+#include "support/error_codes.h"
+
+namespace lathe::schedule {
+
+bool reads(const Block& block, const Buffer& buffer) {
+  return std::any_of(block.reads.begin(), block.reads.end(),
+                     [&](const BufferRegion& r) { return r.buffer.same_as(buffer); });
+}
+bool writes(const Block& block, const Buffer& buffer) {
+  return std::any_of(block.writes.begin(), block.writes.end(),
+                     [&](const BufferRegion& r) { return r.buffer.same_as(buffer); });
+}
+
+bool feeds(const Block& from, const Block& to) {
+  if (from.label.same_as(to.label)) return false;
+  if (to.partner.same_as(from.label) && from.partner.defined() && !from.is_reduction()) return true;
+  return std::any_of(from.writes.begin(), from.writes.end(),
+                     [&](const BufferRegion& w) { return reads(to, w.buffer); });
+}
+
+namespace {
+std::vector<Stmt> blocks_where(const Stmt& root, const std::function<bool(const Block&)>& wanted) {
+  std::vector<Stmt> out;
+  for_each_block(root, [&](const Block& b, const Stmt& self) {
+    if (wanted(b)) out.push_back(self);
+    return true;
+  });
+  return out;
+}
+}  // namespace
+
+std::vector<Stmt> writers_of(const Stmt& root, const Buffer& buffer) {
+  return blocks_where(root, [&](const Block& b) { return writes(b, buffer); });
+}
+std::vector<Stmt> readers_of(const Stmt& root, const Buffer& buffer) {
+  return blocks_where(root, [&](const Block& b) { return reads(b, buffer); });
+}
+
+bool is_param(const Program& program, const Buffer& buffer) {
+  return std::any_of(program->params.begin(), program->params.end(),
+                     [&](const Param& p) { return p.buffer.same_as(buffer); });
+}
+
+namespace {
+
+std::string other_writer(const Block& block, const Stmt& root) {
+  for (const BufferRegion& w : block.writes) {
+    for (const Stmt& s : writers_of(root, w.buffer)) {
+      const Block* other = s.as<Block>();
+      if (other->label.same_as(block.label) || other->label.same_as(block.partner)) continue;
+      // An opaque block that contains this one writes for it.
+      if (contains(other->body, path_to_block(root, block.label.get()).back().get())) continue;
+      return "block \"" + other->name() + "\" writes \"" + w.buffer->name + "\" too";
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string why_not_complete(const Block& block, const Stmt& root) {
+  for (const IterVar& i : block.iters) {
+    if (i.kind == IterKind::Reduce) return "it has the reduce variable \"" + i.var.name() + "\"";
+  }
+  if (block.init.defined()) return "it has an init";
+  for (const BufferRegion& w : block.writes) {
+    if (reads(block, w.buffer)) return "it reads \"" + w.buffer->name + "\", which it writes";
+  }
+  return other_writer(block, root);
+}
+
+std::string why_not_reduction(const Block& block, const Stmt& root) {
+  if (!block.is_reduction()) return "it has no reducer";
+  for (const BufferRegion& w : block.writes) {
+    for (const Range& r : w.ranges) {
+      for (const IterVar& i : block.iters) {
+        if (i.kind == IterKind::Reduce && mentions(r.min, i.var)) {
+          return "its reduce variable \"" + i.var.name() + "\" indexes \"" + w.buffer->name +
+                 "\", which it writes";
+        }
+      }
+    }
+  }
+  return other_writer(block, root);
+}
+
+std::string why_not_schedulable(const Block& block, const Stmt& root) {
+  return block.is_reduction() ? why_not_reduction(block, root) : why_not_complete(block, root);
+}
+
+Stmt lowest_common_ancestor(const Stmt& root, const Buffer& buffer) {
+  Path common;
+  for_each_block(root, [&](const Block& b, const Stmt& self) {
+    if (!reads(b, buffer) && !writes(b, buffer)) return true;
+    Path path = path_to(root, self.get());
+    if (common.empty()) {
+      common = std::move(path);
+    } else {
+      std::size_t n = 0;
+      while (n < common.size() && n < path.size() && common[n].same_as(path[n])) ++n;
+      common.resize(n);
+    }
+    return true;
+  });
+  return common.empty() ? root : common.back();
+}
+
+std::vector<const VarNode*> reduce_loops(const Block& block, const std::vector<Stmt>& loops) {
+  std::vector<const VarNode*> out;
+  for (const Stmt& s : loops) {
+    const Var& v = s.as<For>()->var;
+    for (std::size_t i = 0; i < block.iters.size(); ++i) {
+      if (block.iters[i].kind == IterKind::Reduce && mentions(block.bindings[i], v)) {
+        out.push_back(v.node());
+        break;
+      }
+    }
+  }
+  return out;
+}
+
+namespace {
+
+/// Do different values of `loop` (the other loops inside varying freely) give different values of the block's spatial
+/// variables?
+bool separates(const Block& block, const For& loop, const std::vector<Stmt>& inside,
+               arith::Analyzer& analyzer) {
+  std::vector<Expr> bindings, extents;
+  for (std::size_t i = 0; i < block.iters.size(); ++i) {
+    if (block.iters[i].kind != IterKind::Spatial) continue;
+    bindings.push_back(block.bindings[i]);
+    extents.push_back(block.iters[i].extent);
+  }
+  auto mentioned = [&](const Var& v) {
+    return std::any_of(bindings.begin(), bindings.end(), [&](const Expr& b) { return mentions(b, v); });
+  };
+  if (!mentioned(loop.var)) return false;
+  // The usual case without analysis: a spatial variable is the loop itself, or an affine function in which the loop's
+  // coefficient exceeds what the inner loops can add.
+  std::vector<arith::Domain> domains{{loop.var, loop.extent}};
+  for (const Stmt& s : inside) {
+    const For* f = s.as<For>();
+    if (mentioned(f->var)) domains.push_back({f->var, f->extent});
+  }
+  auto map = arith::detect_iter_map(bindings, extents, domains, block.predicate, analyzer);
+  return map && map->injective;
+}
+
+}  // namespace
+
+std::optional<Dependence> loop_dependence(const Path& path, const Program& program) {
+  const For& loop = *path.back().as<For>();
+  if (is_int(loop.extent, 1) || is_int(loop.extent, 0)) return std::nullopt;
+  arith::Analyzer analyzer;
+  bind_sizes(analyzer, program);
+  bind_path(analyzer, path);
+  for (const Stmt& s : blocks_below(loop.body)) {
+    const Block& block = *s.as<Block>();
+    auto dependent = [&](std::string reason) {
+      return Dependence{s.get(), "block \"" + block.name() + "\": " + std::move(reason)};
+    };
+    for (std::size_t i = 0; i < block.iters.size(); ++i) {
+      if (block.iters[i].kind == IterKind::Reduce && mentions(block.bindings[i], loop.var)) {
+        return dependent("its reduce variable \"" + block.iters[i].var.name() + "\" is bound to the loop");
+      }
+    }
+    for (const BufferRegion& w : block.writes) {
+      const bool is_private = !is_param(program, w.buffer) &&
+                              contains(loop.body, lowest_common_ancestor(program->body, w.buffer).get());
+      if (is_private) continue;
+      Path below = path_to(loop.body, s.get());
+      std::vector<Stmt> inside = loops_on(below);
+      for (const Stmt& inner : inside) analyzer.bind_extent(inner.as<For>()->var, inner.as<For>()->extent);
+      if (!separates(block, loop, inside, analyzer)) {
+        return dependent("different iterations write the same elements of \"" + w.buffer->name + "\"");
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+int read_position(const Block& block, const Buffer& buffer, Site site) {
+  for (std::size_t i = 0; i < block.reads.size(); ++i) {
+    if (block.reads[i].buffer.same_as(buffer)) return static_cast<int>(i);
+  }
+  throw ScheduleError(Code::S008, Message([name = block.name(), buffer = buffer->name, site] {
+                        return "block \"" + name + "\" does not read \"" + buffer + "\"\n  at " +
+                               site.file_name() + ":" + std::to_string(site.line());
+                      }));
+}
+
+}  // namespace lathe::schedule

@@ -1,0 +1,70 @@
+// reorder: loops on one path change places.
+
+#include <algorithm>
+
+#include "schedule/edit.h"
+#include "schedule/legality.h"
+
+namespace lathe::schedule {
+namespace {
+
+/// Refuses when a block's reduce loops would run in another order than its reducer allows.
+void check_reductions(const Edit& edit, const Stmt& innermost, const std::vector<Stmt>& before,
+                      const std::vector<Stmt>& after) {
+  for (const Stmt& s : blocks_below(innermost)) {
+    const Block& block = *s.as<Block>();
+    const bool free = block.is_reduction() && block.reducer->associative && block.reducer->commutative;
+    if (free || reduce_loops(block, before) == reduce_loops(block, after)) continue;
+    if (!block.is_reduction()) continue;
+    edit.refuse(Code::S016,
+                "reducer \"" + block.reducer->name + "\" of block \"" + block.name() +
+                    "\" is not declared associative and commutative, so its reduce loops keep their order",
+                {{s.get(), "here"}}, "declare the properties where the reducer is made, if they hold");
+  }
+}
+
+}  // namespace
+
+void run_reorder(Edit& edit) {
+  std::vector<Path> wanted = edit.loops(0);
+  if (wanted.empty()) edit.refuse(Code::S015, "no loops were given");
+  const Path* deepest = &wanted[0];
+  for (const Path& p : wanted) {
+    if (p.size() > deepest->size()) deepest = &p;
+  }
+  // All on the path to the deepest one, each once.
+  std::vector<std::size_t> places;
+  for (const Path& p : wanted) {
+    const std::size_t depth = p.size() - 1;
+    if (depth >= deepest->size() || !(*deepest)[depth].same_as(p.back())) {
+      edit.refuse(Code::S015, "the loops do not lie inside one another",
+                  {{deepest->back().get(), "here"}, {p.back().get(), "and here"}},
+                  "reorder loops of one nest");
+    }
+    if (std::find(places.begin(), places.end(), depth) != places.end()) {
+      edit.refuse(Code::S015, "loop \"" + p.back().as<For>()->var.name() + "\" is named twice");
+    }
+    places.push_back(depth);
+  }
+  std::sort(places.begin(), places.end());
+  for (std::size_t d = places.front(); d < places.back(); ++d) {
+    const For* loop = (*deepest)[d].as<For>();
+    if (!loop || !loop->body.same_as((*deepest)[d + 1])) {
+      edit.refuse(Code::S015, "there are other statements between the loops",
+                  {{(*deepest)[d].get(), loop ? "holds more than one statement" : "here"}},
+                  "move them away first, with compute_at for instance");
+    }
+  }
+  // The new column of loops, outermost first.
+  std::vector<Stmt> before(deepest->begin() + places.front(), deepest->begin() + places.back() + 1),
+      after = before;
+  for (std::size_t i = 0; i < places.size(); ++i) after[places[i] - places.front()] = wanted[i].back();
+  check_reductions(edit, deepest->back(), before, after);
+
+  Stmt nest = deepest->back().as<For>()->body;
+  for (std::size_t i = after.size(); i-- > 0;) nest = with_body(after[i], nest);
+  const Path top(deepest->begin(), deepest->begin() + places.front() + 1);
+  edit.set_body(replace(top, nest));
+}
+
+}  // namespace lathe::schedule

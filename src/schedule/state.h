@@ -1,0 +1,36 @@
+#pragma once
+// What a schedule is made of.
+
+#include "lathe/schedule.h"
+
+namespace lathe {
+
+/// A row of the handle table. A handle is the row's number; the node is a loop's variable, a block's label or a factor's
+/// variable, whose identity survives every rewrite.
+struct HandleEntry {
+  HandleKind kind;
+  Ref<Node> node;
+  std::int64_t value = 0;  ///< of a factor
+  int consumed_by = -1;    ///< the step after which the handle is stale
+};
+
+/// A `sample_*` step and what it could have chosen; the options are listed only when asked for.
+struct OpenDecision {
+  std::size_t step = 0;
+  std::int64_t extent = 0;            ///< tiles: of the loop
+  int factors = 0;                    ///< tiles: how many
+  std::int64_t max_innermost = 0;     ///< tiles
+  std::vector<std::int64_t> choices;  ///< sample_choice, and tiles that need not divide
+  std::int64_t locations = 0;         ///< sample_compute_location: number of legal loops
+};
+std::vector<std::vector<std::int64_t>> list_options(const OpenDecision& open, const std::string& op);
+
+struct Schedule::State {
+  Program original, program;
+  Trace trace;
+  std::vector<HandleEntry> handles;
+  std::vector<OpenDecision> open;
+  Chooser chooser;
+};
+
+}  // namespace lathe
