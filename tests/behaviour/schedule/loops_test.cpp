@@ -1,0 +1,117 @@
+// split, fuse, reorder, parallel, vectorize, unroll.
+#include "behaviour/schedule/programs.h"
+#include "support/check_schedule.h"
+
+using namespace lathe;
+using test::disagreement;
+
+TEST_CASE("a split that does not divide is guarded, one that divides is not") {
+  for (std::int64_t n : {1, 7, 8, 9, 16, 17}) {
+    test::Chain t = test::chain(n);
+    Schedule s(t.program);
+    auto [i] = s.loops<1>(s.block(t.d));
+    auto [io, ii] = s.split(i, {_, 8});
+    CHECK(is_true(s.get(s.block(t.d)).predicate) == (n % 8 == 0));
+    CHECK(disagreement(s) == "");
+  }
+}
+
+TEST_CASE("nested splits inside tails") {
+  for (std::int64_t n : {1, 5, 29, 30, 31, 60, 61}) {
+    test::Chain t = test::chain(n);
+    Schedule s(t.program);
+    auto [i] = s.loops<1>(s.block(t.d));
+    auto [io, ii] = s.split(i, {_, 10});
+    auto [a, b, c] = s.split(ii, {2, _, 3});
+    s.vectorize(c);
+    CHECK(disagreement(s) == "");
+  }
+}
+
+TEST_CASE("loops of run-time extent split, fuse and vectorise") {
+  Var n = size("n");
+  test::Chain t = test::chain(n, {n});
+  Schedule s(t.program);
+  auto [i] = s.loops<1>(s.block(t.d));
+  auto [io, ii] = s.split(i, {_, 8});
+  s.vectorize(ii);
+  s.parallel(io);
+  for (std::int64_t size : {0, 1, 7, 8, 9, 31, 32, 33}) {
+    INFO(size);
+    CHECK(disagreement(s, {size}) == "");
+  }
+}
+
+TEST_CASE("a fused loop runs the same iterations") {
+  test::MatMul t = test::matmul(3, 5, 7);
+  Schedule s(t.program);
+  auto [i, j, k] = s.loops<3>(s.block(t.c));
+  LoopRef f = s.fuse(i, j);
+  CHECK(s.extent(f) == 15);
+  auto [fo, fi] = s.split(f, {_, 4});
+  CHECK(disagreement(s) == "");
+}
+
+TEST_CASE("a fused and split loop of exact factors has simple bindings") {
+  test::MatMul t = test::matmul(4, 8, 3);
+  Schedule s(t.program);
+  auto [i, j, k] = s.loops<3>(s.block(t.c));
+  auto [x, y] = s.split(s.fuse(i, j), {4, 8});
+  const Block& block = s.get(s.block(t.c));
+  CHECK(block.bindings[0].get() == s.get(x).var.get());
+  CHECK(block.bindings[1].get() == s.get(y).var.get());
+}
+
+TEST_CASE("the register tile of a matrix product, with tails in every loop") {
+  for (std::int64_t m : {1, 6, 13}) {
+    for (std::int64_t n : {1, 16, 23}) {
+      for (std::int64_t k : {0, 1, 9}) {
+        INFO(m << " " << n << " " << k);
+        test::MatMul t = test::matmul(m, n, k);
+        Schedule s(t.program);
+        BlockRef c = s.block(t.c);
+        auto [i, j, r] = s.loops<3>(c);
+        auto [io, ii] = s.split(i, {_, 6});
+        auto [jo, ji] = s.split(j, {_, 16});
+        s.reorder({io, jo, r, ii, ji});
+        BlockRef store = s.cache_write(c, Scope::Local);
+        s.reverse_compute_at(store, jo);
+        s.vectorize(ji);
+        s.unroll(ii);
+        CHECK(disagreement(s) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("a blocked reduction keeps its sums in a local tile between passes") {
+  for (std::int64_t k : {1, 8, 9, 20}) {
+    INFO(k);
+    test::MatMul t = test::matmul(7, 18, k);
+    Schedule s(t.program);
+    BlockRef c = s.block(t.c);
+    auto [i, j, r] = s.loops<3>(c);
+    auto [io, ii] = s.split(i, {_, 4});
+    auto [jo, ji] = s.split(j, {_, 8});
+    auto [ro, ri] = s.split(r, {_, 8});
+    s.reorder({ro, io, jo, ri, ii, ji});
+    s.cache_write(c, Scope::Local, jo);
+    s.vectorize(ji);
+    s.unroll(ii);
+    CHECK(disagreement(s) == "");
+  }
+}
+
+TEST_CASE("primitives that are refused leave the schedule as it was") {
+  test::MatMul t = test::matmul(8, 8, 8);
+  Schedule s(t.program);
+  auto [i, j, k] = s.loops<3>(s.block(t.c));
+  const Program before = s.program();
+  const std::size_t steps = s.trace().steps.size();
+  CHECK_THROWS_AS(s.vectorize(k), ScheduleError);
+  CHECK_THROWS_AS(s.split(i, {2, 2}), ScheduleError);
+  CHECK_THROWS_AS(s.fuse(j, i), ScheduleError);
+  CHECK_THROWS_AS(s.compute_at(s.block(t.c), i), ScheduleError);
+  CHECK(s.program().same_as(before));
+  CHECK(s.trace().steps.size() == steps);
+}

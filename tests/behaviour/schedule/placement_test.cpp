@@ -1,0 +1,106 @@
+// compute_at, reverse_compute_at, inlining, caches.
+#include "behaviour/schedule/programs.h"
+#include "support/check_schedule.h"
+
+using namespace lathe;
+using test::disagreement;
+
+TEST_CASE("compute_at shrinks a producer to its consumer's tile") {
+  for (std::int64_t n : {1, 31, 32, 33, 48}) {
+    test::Chain t = test::chain(n);
+    Schedule s(t.program);
+    auto [i] = s.loops<1>(s.block(t.d));
+    auto [io, ii] = s.split(i, {_, 32});
+    s.compute_at(s.block(t.c), io);
+    CHECK(disagreement(s) == "");
+    const interp::Outcome run =
+        interp::run(lower::lower(s.program(), test::avx2()), interp::integer_inputs(s.original(), 1));
+    CHECK(run.report.buffer("C").peak_bytes <= 32 * 4);
+  }
+}
+
+TEST_CASE("a producer and a consumer split by different factors") {
+  // 10 divides neither 32 nor 48, 32 does not divide 48.
+  for (bool partition : {false, true}) {
+    test::Chain t = test::chain(48);
+    Schedule s(t.program);
+    auto [ci] = s.loops<1>(s.block(t.c));
+    s.split(ci, {_, 10});
+    auto [i] = s.loops<1>(s.block(t.d));
+    auto [io, ii] = s.split(i, {_, 32});
+    s.compute_at(s.block(t.c), io);
+    CHECK(disagreement(s) == "");
+    lower::Options options;
+    options.partition = partition;
+    const auto inputs = interp::integer_inputs(s.original(), 3);
+    const interp::Outcome run = interp::run(lower::lower(s.program(), test::avx2(), options), inputs);
+    CHECK(run.report.text() == "");
+    CHECK(interp::difference(run.outputs[0], interp::run(s.original(), inputs).outputs[0]).text == "");
+  }
+}
+
+TEST_CASE("the tutorial schedule of a convolution") {
+  for (auto [h, w, ci, co] :
+       {std::array<std::int64_t, 4>{8, 12, 4, 16}, {5, 7, 3, 20}, {1, 1, 1, 1}, {4, 13, 5, 17}}) {
+    INFO(h << " " << w << " " << ci << " " << co);
+    test::Conv t = test::conv(h, w, ci, co);
+    Schedule s(t.program);
+    auto [i, y, z, o] = s.loops<4>(s.block(t.out));
+    auto [zo, zi] = s.split(z, {_, 6});
+    auto [oo, oi] = s.split(o, {_, 16});
+    s.reorder({i, y, zo, oo, zi, oi});
+    s.compute_at(s.block(t.conv), oo);
+    s.compute_at(s.block(t.pad), y);
+    s.vectorize(oi);
+    std::vector<LoopRef> loops = s.loops(s.block(t.conv));
+    // i y zo oo | i y z o ry rx rc
+    REQUIRE(loops.size() == 11);
+    s.reorder({loops[8], loops[9], loops[10], loops[6], loops[7]});
+    s.vectorize(loops[7]);
+    s.unroll(loops[6]);
+    CHECK(disagreement(s) == "");
+  }
+}
+
+TEST_CASE("inlining puts the expression into every consumer") {
+  test::Conv t = test::conv(4, 5, 3, 6);
+  Schedule s(t.program);
+  s.compute_inline(s.block(t.pad));
+  CHECK(disagreement(s) == "");
+  CHECK(s.program()->temps.size() == 1);
+}
+
+TEST_CASE("reverse inlining applies an epilogue where the producer stores") {
+  test::Chain t = test::chain(9);
+  Schedule s(t.program);
+  s.reverse_compute_inline(s.block(t.d));
+  CHECK(s.program()->temps.empty());
+  CHECK(disagreement(s) == "");
+}
+
+TEST_CASE("cache_read stages the region that a tile needs") {
+  test::MatMul t = test::matmul(9, 10, 11);
+  Schedule s(t.program);
+  BlockRef c = s.block(t.c);
+  auto [i, j, k] = s.loops<3>(c);
+  auto [io, ii] = s.split(i, {_, 4});
+  auto [ko, ki] = s.split(k, {_, 4});
+  s.reorder({io, ko, j, ii, ki});
+  BlockRef a = s.cache_read(c, t.a, Scope::Global);
+  s.compute_at(a, ko);
+  BlockRef b = s.cache_read(c, t.b, Scope::Global);
+  s.compute_at(b, ko);
+  CHECK(disagreement(s) == "");
+}
+
+TEST_CASE("a forked schedule and its origin go separate ways") {
+  test::Chain t = test::chain(12);
+  Schedule s(t.program);
+  auto [i] = s.loops<1>(s.block(t.d));
+  Schedule other = s.fork();
+  other.split(i, {_, 4});
+  CHECK(s.extent(i) == 12);
+  s.split(i, {_, 3});
+  CHECK(disagreement(s) == "");
+  CHECK(disagreement(other) == "");
+}
