@@ -8,7 +8,7 @@ namespace {
 
 class AccessFinder : public Visitor {
  public:
-  explicit AccessFinder(const std::vector<Domain>& domains) {
+  AccessFinder(const std::vector<Domain>& domains, Analyzer& analyzer) : analyzer_(analyzer) {
     for (const Domain& d : domains) analyzer_.bind_extent(d.var, d.extent);
   }
   Accesses take() { return std::move(found_); }
@@ -116,7 +116,7 @@ class AccessFinder : public Visitor {
     list.push_back(std::move(region));
   }
 
-  Analyzer analyzer_;
+  Analyzer& analyzer_;
   std::vector<Domain> loops_;
   std::vector<Expr> conditions_;
   Accesses found_;
@@ -125,7 +125,12 @@ class AccessFinder : public Visitor {
 }  // namespace
 
 Accesses accesses(const Stmt& stmt, const std::vector<Domain>& domains) {
-  AccessFinder finder(domains);
+  Analyzer analyzer;
+  return accesses(stmt, domains, analyzer);
+}
+
+Accesses accesses(const Stmt& stmt, const std::vector<Domain>& domains, Analyzer& analyzer) {
+  AccessFinder finder(domains, analyzer);
   static_cast<Visitor&>(finder).visit(stmt);
   return finder.take();
 }

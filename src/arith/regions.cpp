@@ -295,10 +295,12 @@ bool covers(const BufferRegion& outer, const BufferRegion& inner, Analyzer& anal
   if (!outer.buffer.same_as(inner.buffer)) return false;
   if (is_empty(inner)) return true;
   for (std::size_t d = 0; d < outer.ranges.size(); ++d) {
-    if (!analyzer.can_prove(outer.ranges[d].min <= inner.ranges[d].min) ||
-        !analyzer.can_prove(end_of(inner.ranges[d]) <= end_of(outer.ranges[d]))) {
-      return false;
-    }
+    const Range &o = outer.ranges[d], &i = inner.ranges[d];
+    const Expr& size = outer.buffer->shape[d];
+    const bool from =
+        is_int(o.min, 0) || analyzer.can_prove(o.min <= i.min) || analyzer.can_prove(o.min <= 0);
+    if (!from) return false;
+    if (!analyzer.can_prove(end_of(i) <= end_of(o)) && !analyzer.can_prove(size <= end_of(o))) return false;
   }
   return true;
 }

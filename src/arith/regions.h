@@ -21,26 +21,33 @@ struct Region {
   bool exact = true;
 };
 
-/// The reads and writes of a statement (a block's init and body, say), over its free variables; loops and
-/// lets inside are relaxed away. One region a buffer and direction (the union), in order of first access.
-/// `domains` bound the free variables where known.
+/// The reads and writes of a statement (a block's init and body, or a whole loop nest), over its free
+/// variables; loops, lets and the variables of blocks inside are relaxed away. One region a buffer and
+/// direction (the union), in order of first access; accesses that are never executed are left out. The address
+/// of a prefetch is not read. `domains` bound the free variables where known; `analyzer` knows the others.
 struct Accesses {
   std::vector<Region> reads, writes;
 };
+Accesses accesses(const Stmt& stmt, const std::vector<Domain>& domains, Analyzer& analyzer);
 Accesses accesses(const Stmt& stmt, const std::vector<Domain>& domains);
 
 /// Region touched while `over` vary in their domains, under `predicate`; the result mentions none of them.
-/// `analyzer` knows the other variables.
+/// `analyzer` knows the other variables; `over` are bound in it.
+///
+/// Extents come out constant wherever the extents of `over` are: a tile that is cut off at the edge keeps its
+/// full extent, and whoever builds loops from it adds a predicate. Hence a region may reach outside the shape
+/// where its place depends on outer variables; where its place is a constant it is clipped. An extent <= 0
+/// means that nothing is touched. Loops of a run-time extent count as not empty.
 Region relax(const BufferRegion& region, const std::vector<Domain>& over, const Expr& predicate,
              Analyzer& analyzer);
 
 /// Smallest box around both.
 Region unite(const Region& a, const Region& b, Analyzer& analyzer);
-/// Clipped to 0 .. shape.
+/// Clipped to 0 .. shape, with minima and maxima where that is not decided.
 BufferRegion clip(const BufferRegion& region, Analyzer& analyzer);
 /// The whole buffer.
 BufferRegion whole(const Buffer& buffer);
-/// Proved that `outer` contains `inner`?
+/// Proved that `outer` contains `inner`, as far as that lies inside the buffer?
 bool covers(const BufferRegion& outer, const BufferRegion& inner, Analyzer& analyzer);
 /// Proved that they share no element?
 bool disjoint(const BufferRegion& a, const BufferRegion& b, Analyzer& analyzer);
