@@ -1,0 +1,187 @@
+#include "lathe/compile.h"
+
+#include <algorithm>
+
+#include "arith/analyzer.h"
+#include "codegen/llvm/compile.h"
+#include "ir/visitor.h"
+#include "lower/lower.h"
+#include "support/error_codes.h"
+
+namespace lathe {
+
+struct Kernel::State {
+  Program program;
+  Target target;
+  std::vector<char> object;
+  codegen::cpu::LoadedCode code;
+};
+
+namespace {
+
+lower::Options lower_options(const Target& target, const CompileOptions& options) {
+  lower::Options out;
+  out.form_fma = options.optimize && target.options.contract;
+  out.partition = out.vectorize = out.unroll = options.optimize;
+  out.on_pass = options.on_pass;
+  return out;
+}
+
+codegen::cpu::Machine machine_for(const Target& target) {
+  if (!target.is_cpu()) {
+    throw TargetError(Code::C010, "code for \"" + target.name +
+                                      "\" cannot be generated: only CPU targets are supported here");
+  }
+  return {target.cpu().triple(), target.cpu().microarchitecture, target.cpu().llvm_features()};
+}
+
+codegen::cpu::Options codegen_options(const Target& target) {
+  codegen::cpu::Options out;
+  out.nnan = target.options.nnan;
+  return out;
+}
+
+Program lowered(const Program& program, const Target& target, const CompileOptions& options) {
+  verify(program, target);
+  return lower::lower(program, target, lower_options(target, options));
+}
+
+}  // namespace
+
+std::vector<char> compile_object(const Program& program, const Target& target,
+                                 const CompileOptions& options) {
+  const codegen::cpu::Machine machine = machine_for(target);
+  return codegen::cpu::compile_lowered(lowered(program, target, options), machine, codegen_options(target));
+}
+
+Kernel link(const Program& program, const Target& target, std::vector<char> object) {
+  const CpuTarget here = Target::host().cpu();
+  for (const std::string& feature : target.cpu().features) {
+    if (!here.has(feature)) {
+      throw TargetError(Code::C010,
+                        "this machine cannot run code for \"" + target.name + "\": it has no " + feature);
+    }
+  }
+  auto state = std::make_shared<Kernel::State>();
+  state->program = program;
+  state->target = target;
+  state->code = codegen::cpu::load(object, program->name);
+  state->object = std::move(object);
+  Kernel kernel;
+  kernel.function_ = state->code.function();
+  kernel.state_ = std::move(state);
+  return kernel;
+}
+
+Kernel compile(const Program& program, const Target& target, const CompileOptions& options) {
+  return link(program, target, compile_object(program, target, options));
+}
+
+Kernel compile(const Schedule& schedule, const Target& target, const CompileOptions& options) {
+  verify(schedule, target);
+  return compile(schedule.program(), target, options);
+}
+
+const Program& Kernel::program() const { return state_->program; }
+const Target& Kernel::target() const { return state_->target; }
+const std::string& Kernel::name() const { return state_->program->name; }
+const std::vector<char>& Kernel::object() const { return state_->object; }
+
+// ---- calls -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// The value of an extent for these sizes.
+std::int64_t extent_for(const Expr& extent, const VarMap& sizes) {
+  const std::optional<std::int64_t> value = as_int(arith::simplify(substitute(extent, sizes)));
+  internal_check(value.has_value(), "a parameter's extent depends on size parameters alone");
+  return *value;
+}
+
+void check_tensor(const Program& program, const Param& param, const runtime::Tensor* tensor,
+                  const VarMap& sizes) {
+  auto wrong = [&](const std::string& what) {
+    return UserError(Code::C012,
+                     "kernel \"" + program->name + "\", parameter \"" + param.name() + "\": " + what);
+  };
+  if (!tensor) throw wrong("no tensor was given");
+  const DLDataType want_type = runtime::stored_as(param.buffer->dtype), have_type = tensor->type();
+  std::vector<std::int64_t> want;
+  for (const Expr& e : param.buffer->shape) want.push_back(extent_for(e, sizes));
+  const runtime::Tensor expected = runtime::Tensor::view(nullptr, want_type, want);
+  const bool same_type = want_type.code == have_type.code && want_type.bits == have_type.bits &&
+                         want_type.lanes == have_type.lanes;
+  if (!same_type || tensor->shape() != want) {
+    throw wrong("expected " + runtime::to_string(expected) + ", got " + runtime::to_string(*tensor));
+  }
+}
+
+}  // namespace
+
+void Kernel::operator()(const std::vector<runtime::Tensor*>& tensors,
+                        const std::vector<std::int64_t>& sizes) const {
+  const Program& p = program();
+  std::vector<const Param*> buffers;
+  VarMap values;
+  std::size_t size_count = 0;
+  for (const Param& param : p->params) {
+    if (param.role != ParamRole::Size) {
+      buffers.push_back(&param);
+      continue;
+    }
+    if (size_count < sizes.size()) values.emplace(param.size.node(), make_index(sizes[size_count]));
+    ++size_count;
+  }
+  if (tensors.size() != buffers.size() || sizes.size() != size_count) {
+    throw UserError(Code::C012, "kernel \"" + p->name + "\" takes " + std::to_string(buffers.size()) +
+                                    " tensors and " + std::to_string(size_count) + " sizes, not " +
+                                    std::to_string(tensors.size()) + " and " + std::to_string(sizes.size()));
+  }
+  for (std::int64_t s : sizes) {
+    if (s < 0)
+      throw UserError(Code::C012, "kernel \"" + p->name + "\": size " + std::to_string(s) + " is negative");
+  }
+  std::vector<void*> addresses;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    check_tensor(p, *buffers[i], tensors[i], values);
+    addresses.push_back(tensors[i]->data());
+  }
+  if (function_(addresses.data(), sizes.data()) != LATHE_OK) {
+    throw UserError(Code::C013, "kernel \"" + p->name + "\" failed: " + lathe_last_error());
+  }
+}
+
+// ---- looking inside ------------------------------------------------------------------------------------------------
+
+Program lower_until(const Program& program, const Target& target, const std::string& pass,
+                    const CompileOptions& options) {
+  verify(program, target);
+  Program p = program;
+  std::string names;
+  for (const lower::Pass& each : lower::passes(target)) {
+    p = each.run(p, target, lower_options(target, options));
+    if (pass == each.name) return p;
+    names += (names.empty() ? "" : ", ") + std::string(each.name);
+  }
+  if (!pass.empty())
+    throw UserError(Code::C011, "no lowering pass is called \"" + pass + "\"\n  passes: " + names);
+  return p;
+}
+
+std::vector<std::pair<std::string, std::string>> lowering_passes(const Target& target) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const lower::Pass& each : lower::passes(target)) out.emplace_back(each.name, each.summary);
+  return out;
+}
+
+std::string llvm_ir(const Program& program, const Target& target, const CompileOptions& options) {
+  return codegen::cpu::llvm_ir(lowered(program, target, options), machine_for(target),
+                               codegen_options(target));
+}
+
+std::string assembly(const Program& program, const Target& target, const CompileOptions& options) {
+  return codegen::cpu::assembly(lowered(program, target, options), machine_for(target),
+                                codegen_options(target));
+}
+
+}  // namespace lathe

@@ -1,0 +1,85 @@
+// verify: the conditions on the whole program that no single primitive can check.
+
+#include <map>
+
+#include "lathe/target.h"
+#include "schedule/edit.h"
+#include "schedule/legality.h"
+
+namespace lathe {
+namespace {
+
+using namespace schedule;
+
+[[noreturn]] void refuse(Code code, const Program& program, std::string condition, std::vector<Mark> marks,
+                         std::string way_out) {
+  throw ScheduleError(code, Message([=] {
+                        std::string text = "verify(\"" + program->name + "\"): " + condition;
+                        if (!marks.empty()) text += "\n" + outline(program->body, marks);
+                        if (!way_out.empty()) text += "\n  " + way_out;
+                        return text;
+                      }));
+}
+
+void verify_cpu(const Program& program, const Target& target) {
+  walk(program->body, [&](const Stmt& s) {
+    const For* loop = s.as<For>();
+    if (loop && loop->for_kind == ForKind::ThreadBound) {
+      refuse(Code::S070, program,
+             "loop \"" + loop->var.name() + "\" is bound to " + spelling(loop->axis) + ", which \"" +
+                 target.name + "\" does not have",
+             {{s.get(), "here"}}, "use parallel and vectorize for a CPU");
+    }
+    return true;
+  });
+  for (const Buffer& b : program->temps) {
+    if (b->scope == Scope::Shared || b->scope == Scope::Fragment) {
+      refuse(Code::S071, program,
+             "\"" + b->name + "\" lives in " + spelling(b->scope) + " memory, which \"" + target.name +
+                 "\" does not have",
+             {}, "use Scope::Local or Scope::Global for a CPU");
+    }
+  }
+}
+
+/// Threads of the same axis in one kernel must agree; blocks have a limited size.
+void verify_gpu(const Program& program, const Target& target) {
+  std::map<ThreadAxis, std::pair<std::int64_t, const StmtNode*>> extents;
+  walk(program->body, [&](const Stmt& s) {
+    const For* loop = s.as<For>();
+    if (!loop || loop->for_kind != ForKind::ThreadBound || loop->axis < ThreadAxis::ThreadX ||
+        loop->axis > ThreadAxis::ThreadZ)
+      return true;
+    const std::int64_t extent = as_int(loop->extent).value_or(0);
+    auto [it, fresh] = extents.emplace(loop->axis, std::make_pair(extent, s.get()));
+    if (!fresh && it->second.first != extent) {
+      refuse(Code::S072, program,
+             std::string(spelling(loop->axis)) + " has the extents " + std::to_string(it->second.first) +
+                 " and " + std::to_string(extent),
+             {{it->second.second, std::to_string(it->second.first)}, {s.get(), std::to_string(extent)}},
+             "give all loops bound to one axis the same extent");
+    }
+    return true;
+  });
+  std::int64_t threads = 1;
+  for (const auto& [axis, extent] : extents) threads *= extent.first;
+  if (threads > target.gpu().max_threads_per_block) {
+    refuse(Code::S073, program,
+           "a block has " + std::to_string(threads) + " threads, " + target.name + " allows " +
+               std::to_string(target.gpu().max_threads_per_block),
+           {}, "split the thread loops further");
+  }
+}
+
+}  // namespace
+
+void verify(const Program& program, const Target& target) {
+  if (target.is_cpu())
+    verify_cpu(program, target);
+  else
+    verify_gpu(program, target);
+}
+
+void verify(const Schedule& schedule, const Target& target) { verify(schedule.program(), target); }
+
+}  // namespace lathe
