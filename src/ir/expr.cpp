@@ -286,7 +286,8 @@ Expr reinterpret(DataType t, Expr a, Site site) {
     refuse(Code::D002, "reinterpret: " + a.dtype().str() + " and " + t.str() + " have different widths",
            site);
   }
-  return Expr(new Call(t.with_lanes(a.dtype().lanes), Intrinsic::Reinterpret, {std::move(a)}));
+  t = t.with_lanes(a.dtype().lanes);  // before `a` is moved from
+  return Expr(new Call(t, Intrinsic::Reinterpret, {std::move(a)}));
 }
 
 Expr load(Buffer buffer, std::vector<Expr> indices, Site site) {
