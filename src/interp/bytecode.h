@@ -57,6 +57,7 @@ struct BufferInfo {
   int id = 0;  ///< position in Report::buffers
   bool read_only = false;
   bool output = false;
+  bool strided = false;  ///< has strides of its own
 };
 
 /// Who touched an element last, for the race check. `kernel` counts the outermost parallel or thread-bound
@@ -72,9 +73,11 @@ struct Touched {
 struct Instance {
   const BufferInfo* info = nullptr;
   char* data = nullptr;
-  std::int64_t size = 0;  ///< elements
-  std::vector<std::int64_t> shape, stride;
-  std::uint8_t* state = nullptr;  ///< one byte an element: kInitialized, kWritten
+  std::int64_t size = 0;                  ///< elements, those between rows included
+  std::array<std::int64_t, 3> extents{};  ///< the first of `shape`, near at hand
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;  ///< elements; empty: compact
+  std::uint8_t* state = nullptr;      ///< one byte an element: kInitialized, kWritten
   std::unique_ptr<Touched[]> touched;
   std::unique_ptr<char[]> memory, state_memory;
   std::int64_t capacity = 0;  ///< elements that `memory` has room for
@@ -146,7 +149,7 @@ struct ThreadLoop {
 /// How an Allocate (or the place of an intermediate) makes its instance.
 struct AllocateInfo {
   const BufferInfo* info = nullptr;
-  std::vector<std::uint32_t> shape;  ///< registers
+  std::vector<std::uint32_t> shape, strides;  ///< registers
   std::uint32_t reg = kNone;
   /// Thread axes over which threads share an instance that they make inside thread-bound loops.
   std::array<bool, 8> shared{};
@@ -208,7 +211,8 @@ struct Machine {
   void note_masked(int buffer, bool store) { ++(store ? masked[buffer].second : masked[buffer].first); }
 
   /// Poisoned memory (of an intermediate; a parameter's `data` is set by the caller). Throws UserError LTH-I003.
-  Instance* make_instance(const BufferInfo& info, std::vector<std::int64_t> shape, bool temp);
+  Instance* make_instance(const BufferInfo& info, std::vector<std::int64_t> shape,
+                          std::vector<std::int64_t> strides, bool temp);
   void release(Instance* instance);
   /// Sets `fuel` to `steps` or what is left. Throws UserError LTH-I004 when nothing is.
   void refuel(std::uint64_t steps);
@@ -217,8 +221,9 @@ struct Machine {
 /// Runs `context` until it waits, ends or is stopped.
 inline void run_context(Context& context) {
   context.status = Status::Ready;
+  Slot* const registers = context.registers;
   const Instr* p = context.next;
-  while (p) p = p->fn(p, context.registers, context);
+  while (p) p = p->fn(p, registers, context);
 }
 
 /// Records a violation; returns `next`, or null when the run stops here.
@@ -237,12 +242,13 @@ Fn reinterpret_fn(DataType to, DataType from);
 // ---- control: see control_ops.cpp and threads.cpp for their operands ---------------------------------
 
 namespace op {
-#define LATHE_CONTROL_OPS(X)                                                                               \
-  X(move)                                                                                                  \
-  X(move_masked) X(broadcast) X(ramp) X(logical_not) X(mask_and) X(mask_and_not) X(jump) X(jump_if_zero)   \
-      X(jump_if_nonzero) X(jump_if_no_lane) X(loop_begin) X(loop_next) X(spread_begin) X(spread_next)      \
-          X(count) X(allocate) X(free) X(check_domain) X(extern_call) X(end) X(thread_begin) X(thread_end) \
-              X(barrier) X(warp_barrier)
+#define LATHE_CONTROL_OPS(X)                                                                                 \
+  X(move)                                                                                                    \
+  X(move_masked)                                                                                             \
+  X(broadcast) X(ramp) X(logical_not) X(mask_and) X(mask_and_not) X(jump) X(jump_if_zero) X(jump_if_nonzero) \
+      X(jump_if_no_lane) X(loop_begin) X(loop_next) X(spread_begin) X(spread_next) X(count) X(allocate)      \
+          X(free) X(check_domain) X(extern_call) X(end) X(thread_begin) X(thread_end) X(barrier)             \
+              X(warp_barrier)
 #define X(name) const Instr* name(const Instr*, Slot*, Context&);
 LATHE_CONTROL_OPS(X)
 #undef X
@@ -251,5 +257,7 @@ LATHE_CONTROL_OPS(X)
 /// Loads and stores; `shadow` with the state and race checks.
 Fn load_fn(DataType t, int rank, bool vector, bool shadow);
 Fn store_fn(DataType t, int rank, bool vector, bool shadow);
+/// element = element op value; null when there is no such instruction.
+Fn update_fn(BinaryOp op, DataType t, int rank, bool shadow);
 
 }  // namespace lathe::interp

@@ -108,7 +108,10 @@ void Compiler::check_domains(const Block& n, const std::vector<Operand>& values)
   if (!options_.check_domains) return;
   for (std::size_t i = 0; i < n.iters.size(); ++i) {
     const Operand extent = expr(n.iters[i].extent);
-    bool safe = values[i].known && extent.known && *values[i].known >= 0 && *values[i].known < *extent.known;
+    const auto& in = values[i].between;
+    bool safe =
+        extent.known && ((values[i].known && *values[i].known >= 0 && *values[i].known < *extent.known) ||
+                         (in && in->low >= 0 && in->high < *extent.known));
     for (const For* loop : loops_) {
       if (!n.bindings[i].same_as(loop->var)) continue;
       const Operand loop_extent = expr(loop->extent);

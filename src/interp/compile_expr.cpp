@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "interp/compiler.h"
 #include "interp/kinds.h"
 #include "support/error_codes.h"
@@ -5,6 +7,11 @@
 namespace lathe::interp {
 
 Compiler::Operand Compiler::expr(const Expr& e) {
+  auto at = hoisted_.find(e.get());
+  return at == hoisted_.end() ? compile_expr(e) : at->second;
+}
+
+Compiler::Operand Compiler::compile_expr(const Expr& e) {
   switch (e.kind()) {
     case ExprKind::IntImm: {
       const std::int64_t v = e.as<IntImm>()->value;
@@ -36,7 +43,7 @@ Compiler::Operand Compiler::expr(const Expr& e) {
       const std::uint32_t dst = new_register(e.dtype().lanes);
       Instr& i = emit(op::logical_not);
       i.dst = dst, i.a = x.reg, i.lanes = e.dtype().lanes;
-      return {dst, {}};
+      return {dst, {}, {}};
     }
     case ExprKind::Cast: return cast_expr(*e.as<Cast>());
     case ExprKind::Select: return select_expr(*e.as<Select>());
@@ -63,6 +70,47 @@ std::optional<std::int64_t> Compiler::fold(BinaryOp op, DataType t, const Operan
   return result;
 }
 
+/// Where the result of an index operation lies, when that is in 64 (or 32) bits for certain.
+std::optional<Compiler::Operand::Between> Compiler::bounds(BinaryOp op, DataType t, const Operand& a,
+                                                           const Operand& b) {
+  auto between = [](const Operand& x) {
+    return x.known ? std::optional(Operand::Between{*x.known, *x.known}) : x.between;
+  };
+  const auto x = between(a), y = between(b);
+  if (!t.is_index() || t.is_vector() || !x || !y) return {};
+  Operand::Between r{0, 0};
+  bool fits = true;
+  auto combine = [&](std::int64_t u, std::int64_t v) {
+    std::int64_t w = 0;
+    fits = fits && index_op(op, u, v, w);
+    return w;
+  };
+  switch (op) {
+    case BinaryOp::Add: r = {combine(x->low, y->low), combine(x->high, y->high)}; break;
+    case BinaryOp::Sub: r = {combine(x->low, y->high), combine(x->high, y->low)}; break;
+    case BinaryOp::Mul: {
+      const std::int64_t corners[] = {combine(x->low, y->low), combine(x->low, y->high),
+                                      combine(x->high, y->low), combine(x->high, y->high)};
+      r = {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
+      break;
+    }
+    case BinaryOp::FloorDiv:
+      if (y->low <= 0) return {};
+      r = {std::min(combine(x->low, y->low), combine(x->low, y->high)),
+           std::max(combine(x->high, y->low), combine(x->high, y->high))};
+      break;
+    case BinaryOp::FloorMod:
+      if (y->low <= 0) return {};
+      r = {0, y->high - 1};
+      break;
+    case BinaryOp::Min:
+    case BinaryOp::Max: r = {combine(x->low, y->low), combine(x->high, y->high)}; break;
+    default: return {};
+  }
+  if (t.bits == 32) fits = fits && r.low >= INT32_MIN && r.high <= INT32_MAX;
+  return fits ? std::optional(r) : std::nullopt;
+}
+
 Compiler::Operand Compiler::binary_expr(const Binary& n) {
   if (n.op == BinaryOp::And || n.op == BinaryOp::Or) return logical_expr(n);
   const DataType t = n.a.dtype();
@@ -80,7 +128,7 @@ Compiler::Operand Compiler::binary_expr(const Binary& n) {
     Tally& tally = code_.tallies[tally_];
     (t.is_index() ? tally.index_ops : tally.binary_ops[static_cast<int>(n.op)]) += t.lanes;
   }
-  return {dst, {}};
+  return {dst, {}, bounds(n.op, t, a, b)};
 }
 
 /// The right side is evaluated only when (in those lanes where) it decides.
@@ -117,7 +165,7 @@ Compiler::Operand Compiler::logical_expr(const Binary& n) {
   mask_ = mask;
   land(skip);
   tally_ = tally;
-  return {dst, {}};
+  return {dst, {}, {}};
 }
 
 Compiler::Operand Compiler::select_expr(const Select& n) {
@@ -140,7 +188,7 @@ Compiler::Operand Compiler::select_expr(const Select& n) {
     land(done);
   }
   tally_ = tally;
-  return {dst, {}};
+  return {dst, {}, {}};
 }
 
 void Compiler::select_lanes(const Select& n, std::uint32_t dst) {
@@ -194,7 +242,7 @@ Compiler::Operand Compiler::spread_expr(const Expr& e) {
   mask_ = mask;
   if (skip) land(*skip);
   tally_ = tally;
-  return {dst, known};
+  return {dst, known, {}};
 }
 
 Compiler::Operand Compiler::cast_expr(const Cast& n) {
@@ -212,7 +260,7 @@ Compiler::Operand Compiler::cast_expr(const Cast& n) {
   Instr& i = emit(fn);
   i.dst = dst, i.a = a.reg, i.c = to.is_vector() ? mask_ : kNone, i.lanes = to.lanes;
   if (tally_ >= 0) code_.tallies[tally_].casts += to.lanes;
-  return {dst, {}};
+  return {dst, {}, {}};
 }
 
 // ---- accesses ------------------------------------------------------------------------------------------
@@ -261,7 +309,7 @@ Access* Compiler::make_access(const Buffer& buffer, const std::vector<Expr>& ind
 
 /// Of the scalar instruction; -1 for the general one.
 int Compiler::access_rank(const Access& access) const {
-  if (access.flat || access.index.size() > 3) return -1;
+  if (access.flat || access.info->strided || access.index.size() > 3) return -1;
   return static_cast<int>(access.index.size());
 }
 
@@ -286,7 +334,7 @@ Compiler::Operand Compiler::load_expr(const Load& n) {
   const std::uint32_t dst = new_register(lanes);
   emit_access(fn, dst, lanes, access);
   if (tally_ >= 0 && access->mask == kNone) code_.tallies[tally_].buffers[access->info->id].first += lanes;
-  return {dst, {}};
+  return {dst, {}, {}};
 }
 
 // ---- calls ---------------------------------------------------------------------------------------------
@@ -325,7 +373,7 @@ Compiler::Operand Compiler::call_expr(const Call& n) {
     i.c = mask_;
   if (ptr) i.ptr = ptr;
   if (tally_ >= 0) code_.tallies[tally_].intrinsics[static_cast<int>(n.op)] += t.lanes;
-  return {dst, {}};
+  return {dst, {}, {}};
 }
 
 Compiler::Operand Compiler::extern_expr(const Call& n) {
@@ -348,7 +396,7 @@ Compiler::Operand Compiler::extern_expr(const Call& n) {
   i.dst = dst, i.ptr = call.get();
   code_.externs.push_back(std::move(call));
   if (tally_ >= 0) ++code_.tallies[tally_].intrinsics[static_cast<int>(n.op)];
-  return {dst, {}};
+  return {dst, {}, {}};
 }
 
 }  // namespace lathe::interp

@@ -81,7 +81,12 @@ void Compiler::for_stmt(const For& n) {
   const bool spread = n.for_kind == ForKind::Parallel || block_axis;
   const std::uint32_t var = new_register();
   const std::uint32_t own = spread ? new_register(7) : kNone;
-  vars_[n.var.node()] = {var, {}};
+  Operand value{var, {}, {}};
+  if (extent.known)
+    value.between = Operand::Between{0, *extent.known - 1};
+  else if (extent.between)
+    value.between = Operand::Between{0, std::max<std::int64_t>(extent.between->high - 1, 0)};
+  vars_[n.var.node()] = value;
   push_scope(n.var, var);
   Instr& begin = emit(spread ? op::spread_begin : thread_axis ? op::thread_begin : op::loop_begin);
   begin.dst = var, begin.a = extent.reg, begin.b = own;
@@ -111,7 +116,12 @@ void Compiler::for_stmt(const For& n) {
   if (temps != scopes_.end()) {
     for (const Buffer& b : temps->second) allocate(b);
   }
+  const std::size_t hoisted = hoisted_order_.size();
+  defined_.insert(n.var.node());
+  hoist_from(n.body, n);
   stmt(n.body);
+  for (; hoisted_order_.size() > hoisted; hoisted_order_.pop_back()) hoisted_.erase(hoisted_order_.back());
+  defined_.erase(n.var.node());
   if (temps != scopes_.end()) {
     for (const Buffer& b : temps->second) free_buffer(b);
   }
@@ -171,6 +181,7 @@ void Compiler::store_stmt(const Store& n) {
   }
   if (n.value.dtype().lanes != lanes)
     refuse("a scalar is stored to a vector of subscripts of \"" + n.buffer->name + "\"");
+  if (lanes == 1 && !n.mask.defined() && update_stmt(n)) return;
   // The value first: a tuple's new values are computed before any is stored.
   const Operand value = expr(n.value);
   Access* access = make_access(n.buffer, n.indices, n.mask, lanes);
@@ -180,6 +191,32 @@ void Compiler::store_stmt(const Store& n) {
   if (!fn) refuse("a buffer of type " + n.buffer->dtype.str());
   emit_access(fn, value.reg, lanes, access);
   if (tally_ >= 0 && access->mask == kNone) code_.tallies[tally_].buffers[access->info->id].second += lanes;
+}
+
+/// buffer[i] = buffer[i] + x (and * min max), the step of a reduction, in one instruction. False: is none.
+bool Compiler::update_stmt(const Store& n) {
+  const Binary* b = n.value.as<Binary>();
+  const Load* old = b ? b->a.as<Load>() : nullptr;
+  if (!old || !old->buffer.same_as(n.buffer) || old->mask.defined() ||
+      old->indices.size() != n.indices.size())
+    return false;
+  for (std::size_t d = 0; d < n.indices.size(); ++d) {
+    const IntImm *x = old->indices[d].as<IntImm>(), *y = n.indices[d].as<IntImm>();
+    if (!old->indices[d].same_as(n.indices[d]) && !(x && y && x->value == y->value)) return false;
+  }
+  if (!update_fn(b->op, n.buffer->dtype, 0, shadow_)) return false;
+  const Operand x = expr(b->b);
+  Access* access = make_access(n.buffer, n.indices, {}, 1);
+  access->complete = complete_ && options_.check_rewrites;
+  const Fn fn = update_fn(b->op, n.buffer->dtype, access_rank(*access), shadow_);
+  emit_access(fn, x.reg, 1, access);
+  if (tally_ >= 0) {
+    Tally& tally = code_.tallies[tally_];
+    ++tally.binary_ops[static_cast<int>(b->op)];
+    ++tally.buffers[access->info->id].first;
+    ++tally.buffers[access->info->id].second;
+  }
+  return true;
 }
 
 void Compiler::if_stmt(const If& n) {
@@ -229,6 +266,7 @@ void Compiler::allocate(const Buffer& buffer) {
   AllocateInfo& a = *code_.allocations.back();
   a.info = &buffer_info(buffer);
   for (const Expr& extent : buffer->shape) a.shape.push_back(expr(extent).reg);
+  for (const Expr& stride : buffer->strides) a.strides.push_back(expr(stride).reg);
   a.reg = new_register();
   if (buffer->scope == Scope::Shared) {
     for (ThreadAxis axis :

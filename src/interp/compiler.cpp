@@ -40,6 +40,7 @@ Bytecode Compiler::compile() {
   for (const Param& p : program_->params) {
     if (p.role == ParamRole::Size) {
       vars_[p.size.node()] = index_constant(sizes_.at(next_size++));
+      defined_.insert(p.size.node());
       continue;
     }
     BufferInfo& info = buffer_info(p.buffer);
@@ -84,7 +85,7 @@ Compiler::Operand Compiler::constant(DataType t, Slot value, std::optional<std::
     at->second = kConstants + static_cast<std::uint32_t>(constant_values_.size());
     constant_values_.push_back(value);
   }
-  return {at->second, known};
+  return {at->second, known, {}};
 }
 
 void Compiler::place_constants() {
@@ -103,6 +104,7 @@ void Compiler::place_constants() {
   }
   for (const auto& allocation : code_.allocations) {
     for (std::uint32_t& reg : allocation->shape) place(reg);
+    for (std::uint32_t& reg : allocation->strides) place(reg);
   }
   for (const auto& call : code_.externs) {
     for (auto& [reg, type] : call->args) place(reg);
@@ -150,6 +152,11 @@ BufferInfo& Compiler::buffer_info(const Buffer& buffer) {
     info->buffer = buffer;
     info->name = buffer->name;
     info->dtype = buffer->dtype;
+    info->strided = !buffer->strides.empty();
+    if (info->strided && buffer->strides.size() != buffer->shape.size()) {
+      refuse("\"" + buffer->name + "\" has " + std::to_string(buffer->strides.size()) + " strides for " +
+             std::to_string(buffer->rank()) + " dimensions");
+    }
     info->id = static_cast<int>(code_.buffers.size()) - 1;
   }
   return *info;

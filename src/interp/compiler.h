@@ -24,10 +24,16 @@ class Compiler {
   struct Operand {
     std::uint32_t reg = kNone;
     std::optional<std::int64_t> known;
+    /// An index between these, both included; {} when nothing is known.
+    struct Between {
+      std::int64_t low, high;
+    };
+    std::optional<Between> between;
   };
 
   // compile_expr.cpp
   Operand expr(const Expr& e);
+  Operand compile_expr(const Expr& e);
   void expr_into(const Expr& e, std::uint32_t dst);
   Operand binary_expr(const Binary& n);
   Operand logical_expr(const Binary& n);
@@ -41,6 +47,7 @@ class Compiler {
   std::optional<std::int64_t> fold(BinaryOp op, DataType t, const Operand& a, const Operand& b);
   Operand constant(DataType t, Slot value, std::optional<std::int64_t> known);
   Operand index_constant(std::int64_t value) { return constant(index_type, {.i = value}, value); }
+  std::optional<Operand::Between> bounds(BinaryOp op, DataType t, const Operand& a, const Operand& b);
   Access* make_access(const Buffer& buffer, const std::vector<Expr>& indices, const Expr& mask, int lanes);
   int access_rank(const Access& access) const;
   Instr& emit_access(Fn fn, std::uint32_t dst, int lanes, const Access* access);
@@ -51,11 +58,17 @@ class Compiler {
   void for_stmt(const For& n);
   void zero_extent(const For& n);
   void store_stmt(const Store& n);
+  bool update_stmt(const Store& n);
   void if_stmt(const If& n);
   void evaluate_stmt(const Evaluate& n);
   void allocate(const Buffer& buffer);
   void free_buffer(const Buffer& buffer);
   void implicit_barrier();
+
+  // hoist.cpp
+  void hoist_from(const Stmt& body, const For& loop);
+  void hoist(const Expr& e, const VarNode* loop);
+  bool can_hoist(const Expr& e);
 
   // compile_block.cpp
   void block_stmt(const Block& n);
@@ -112,6 +125,10 @@ class Compiler {
   /// Thread axes over which a reduction into the buffer goes.
   std::unordered_map<const BufferNode*, std::array<bool, 8>> reduced_over_;
   std::vector<const For*> loops_;  ///< around
+  /// What was computed in an outer loop already, and the variables that such may use.
+  std::unordered_map<const ExprNode*, Operand> hoisted_;
+  std::unordered_set<const VarNode*> defined_;
+  std::vector<const ExprNode*> hoisted_order_;
 };
 
 }  // namespace lathe::interp

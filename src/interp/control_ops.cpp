@@ -194,19 +194,23 @@ const AllocateInfo& allocation(const Instr* p) { return *static_cast<const Alloc
 
 const Instr* allocate(const Instr* p, Slot* r, Context& c) {
   const AllocateInfo& info = allocation(p);
-  std::vector<std::int64_t> shape;
-  for (std::uint32_t reg : info.shape) {
-    const std::int64_t extent = r[reg].i;
-    if (extent < 0 && !violate(c, p, p + 1, ViolationKind::NegativeExtent, info.info, {},
-                               "allocated with the extent " + std::to_string(extent))) {
-      return nullptr;
+  std::vector<std::int64_t> shape, strides;
+  for (std::uint32_t reg : info.shape) shape.push_back(r[reg].i);
+  for (std::uint32_t reg : info.strides) strides.push_back(r[reg].i);
+  for (std::vector<std::int64_t>* extents : {&shape, &strides}) {
+    for (std::int64_t& extent : *extents) {
+      if (extent >= 0) continue;
+      if (!violate(c, p, p + 1, ViolationKind::NegativeExtent, info.info, {},
+                   "allocated with the extent or stride " + std::to_string(extent))) {
+        return nullptr;
+      }
+      extent = 0;
     }
-    shape.push_back(std::max<std::int64_t>(extent, 0));
   }
   if (c.group && info.any_shared) {
-    r[info.reg].instance = c.group->shared_instance(c, p, info, std::move(shape));
+    r[info.reg].instance = c.group->shared_instance(c, p, info, std::move(shape), std::move(strides));
   } else {
-    r[info.reg].instance = c.machine->make_instance(*info.info, std::move(shape), true);
+    r[info.reg].instance = c.machine->make_instance(*info.info, std::move(shape), std::move(strides), true);
   }
   return p + 1;
 }

@@ -140,22 +140,55 @@ void add_counts(Machine& m) {
   }
 }
 
+/// Calls `f(compact, physical)` for the positions of each element of an array whose rows have strides.
+template <class F>
+void for_each_element(const Instance& b, F f) {
+  std::int64_t n = elements(b.shape);
+  std::vector<std::int64_t> at(b.shape.size(), 0);
+  std::int64_t physical = 0;
+  for (std::int64_t compact = 0; compact < n; ++compact) {
+    f(compact, b.strides.empty() ? compact : physical);
+    for (std::size_t d = at.size(); d-- > 0;) {
+      if (!b.strides.empty()) physical += b.strides[d];
+      if (++at[d] < b.shape[d]) break;
+      if (!b.strides.empty()) physical -= at[d] * b.strides[d];
+      at[d] = 0;
+    }
+  }
+}
+
+/// The array of a parameter with strides of its own, laid out by them; copied back by `copy_out`.
+void copy_in(Instance& b, const ArrayView& array) {
+  b.memory = std::make_unique<char[]>(std::max<std::int64_t>(b.bytes(), 1));
+  b.data = b.memory.get();
+  std::memset(b.data, 0xff, b.bytes());
+  const std::int64_t width = b.info->dtype.bytes();
+  for_each_element(b, [&](std::int64_t compact, std::int64_t physical) {
+    std::memcpy(b.data + physical * width, static_cast<const char*>(array.data) + compact * width, width);
+  });
+}
+void copy_out(const Instance& b, const ArrayView& array) {
+  const std::int64_t width = b.info->dtype.bytes();
+  for_each_element(b, [&](std::int64_t compact, std::int64_t physical) {
+    std::memcpy(static_cast<char*>(array.data) + compact * width, b.data + physical * width, width);
+  });
+}
+
 void check_outputs(Machine& m, Context& context) {
   for (std::size_t i = 0; i < m.code->buffer_register.size(); ++i) {
     const Instance& b = *context.registers[m.code->buffer_register[i]].instance;
     if (!b.info->output) continue;
     std::int64_t missing = 0, first = -1;
-    for (std::int64_t e = 0; e < b.size; ++e) {
-      if (b.state[e] & kWritten) continue;
-      if (missing++ == 0) first = e;
-    }
+    for_each_element(b, [&](std::int64_t compact, std::int64_t physical) {
+      if (!(b.state[physical] & kWritten) && missing++ == 0) first = compact;
+    });
     if (!missing) continue;
     std::vector<std::int64_t> at(b.shape.size());
     std::int64_t rest = first;
     for (std::size_t d = at.size(); d-- > 0; rest /= b.shape[d]) at[d] = rest % b.shape[d];
     violate(context, nullptr, nullptr, ViolationKind::NotWritten, b.info, at,
-            "is never written, as are " + std::to_string(missing) + " of the " + std::to_string(b.size) +
-                " elements of this output");
+            "is never written, as are " + std::to_string(missing) + " of the " +
+                std::to_string(elements(b.shape)) + " elements of this output");
     if (m.stopped) return;
   }
 }
@@ -218,10 +251,15 @@ Report execute(const Program& program, const std::vector<ArrayView>& arrays,
                                     " buffer parameters, but " + std::to_string(arrays.size()) +
                                     " arrays were given");
   }
-  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<std::vector<std::int64_t>> shapes, strides;
   for (std::size_t i = 0; i < params.size(); ++i) {
     shapes.push_back(evaluate_all(params[i]->buffer->shape, size_map, program));
     check_array(program, *params[i], arrays[i], shapes[i]);
+    strides.push_back(evaluate_all(params[i]->buffer->strides, size_map, program));
+    if (std::any_of(strides[i].begin(), strides[i].end(), [](std::int64_t s) { return s < 0; })) {
+      throw UserError(Code::I006, "program \"" + program->name + "\" cannot be interpreted: " +
+                                      param_text(*params[i]) + " has the strides " + shape_text(strides[i]));
+    }
   }
 
   Compiler compiler(program, sizes, options);
@@ -242,8 +280,9 @@ Report execute(const Program& program, const std::vector<ArrayView>& arrays,
 
   std::vector<Slot> registers = code.registers;
   for (std::size_t i = 0; i < params.size(); ++i) {
-    Instance* b = m.make_instance(*code.buffers[i], shapes[i], false);
+    Instance* b = m.make_instance(*code.buffers[i], shapes[i], strides[i], false);
     b->data = static_cast<char*>(arrays[i].data);
+    if (b->info->strided) copy_in(*b, arrays[i]);
     if (b->state && (params[i]->role != ParamRole::Output || !options.check_initialized)) {
       std::fill_n(b->state, b->size, kInitialized);
     }
@@ -255,6 +294,10 @@ Report execute(const Program& program, const std::vector<ArrayView>& arrays,
   context.next = code.instrs.data();
   run_context(context);
   if (!m.stopped && options.check_initialized) check_outputs(m, context);
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const Instance& b = *registers[code.buffer_register[i]].instance;
+    if (b.info->strided && !b.info->read_only) copy_out(b, arrays[i]);
+  }
   m.report.completed = !m.stopped;
   add_counts(m);
   return std::move(m.report);

@@ -15,11 +15,16 @@ std::string bytes_text(std::int64_t bytes) {
 }
 
 /// Elements of the shape, or -1 when that is more than memory can hold.
-std::int64_t elements(const std::vector<std::int64_t>& shape) {
+std::int64_t elements(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& strides) {
   std::int64_t n = 1;
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
-  for (std::int64_t extent : shape) {
-    if (__builtin_mul_overflow(n, extent, &n)) return -1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    std::int64_t reach;
+    if (strides.empty() ? __builtin_mul_overflow(n, shape[d], &n)
+                        : __builtin_mul_overflow(shape[d] - 1, strides[d], &reach) ||
+                              __builtin_add_overflow(n, reach, &n)) {
+      return -1;
+    }
   }
   return n < (std::int64_t{1} << 48) ? n : -1;
 }
@@ -32,8 +37,9 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-Instance* Machine::make_instance(const BufferInfo& info, std::vector<std::int64_t> shape, bool temp) {
-  const std::int64_t n = elements(shape);
+Instance* Machine::make_instance(const BufferInfo& info, std::vector<std::int64_t> shape,
+                                 std::vector<std::int64_t> strides, bool temp) {
+  const std::int64_t n = elements(shape, strides);
   const std::int64_t per_element = (temp ? info.dtype.bytes() : 0) + (track_state ? 1 : 0) +
                                    (track_touched ? static_cast<std::int64_t>(sizeof(Touched)) : 0);
   if (n < 0 || bytes_alive + n * per_element > options.memory_limit) {
@@ -63,6 +69,8 @@ Instance* Machine::make_instance(const BufferInfo& info, std::vector<std::int64_
   b->temp = temp;
   b->size = n;
   b->shape = std::move(shape);
+  b->strides = std::move(strides);
+  for (std::size_t d = 0; d < b->extents.size() && d < b->shape.size(); ++d) b->extents[d] = b->shape[d];
   b->data = b->memory.get();
   b->state = reinterpret_cast<std::uint8_t*>(b->state_memory.get());
   if (temp) std::memset(b->data, 0xff, n * info.dtype.bytes());

@@ -130,7 +130,7 @@ bool shadow_write(const Instr* p, Slot* r, Context& c, Instance& b, std::int64_t
 /// Row-major position of a scalar access of rank 0 to 3, or -1 outside the shape.
 template <int Rank>
 std::int64_t position(const Instr* p, const Slot* r, const Instance& b) {
-  const std::int64_t* shape = b.shape.data();
+  const auto& shape = b.extents;
   if constexpr (Rank == 0) return 0;
   const auto inside = [&](std::int64_t i, int d) {
     return static_cast<std::uint64_t>(i) < static_cast<std::uint64_t>(shape[d]);
@@ -153,6 +153,14 @@ std::int64_t general_position(const Access& access, const Slot* r, const Instanc
     return static_cast<std::uint64_t>(i) < static_cast<std::uint64_t>(b.size) ? i : -1;
   }
   std::int64_t at = 0;
+  if (access.info->strided) {
+    for (std::size_t d = 0; d < access.index.size(); ++d) {
+      const std::int64_t i = r[access.index[d] + access.step[d] * lane].i;
+      if (static_cast<std::uint64_t>(i) >= static_cast<std::uint64_t>(b.shape[d])) return -1;
+      at += i * b.strides[d];
+    }
+    return at;
+  }
   for (std::size_t d = 0; d < access.index.size(); ++d) {
     const std::int64_t i = r[access.index[d] + access.step[d] * lane].i;
     if (static_cast<std::uint64_t>(i) >= static_cast<std::uint64_t>(b.shape[d])) return -1;
@@ -255,6 +263,51 @@ const Instr* store_lanes(const Instr* p, Slot* r, Context& c) {
   return p + 1;
 }
 
+// ---- updates: `dst` is the register of the operand ----------------------------------------------------
+
+template <class K, BinaryOp Op, int Rank, bool Shadow>
+const Instr* update_scalar(const Instr* p, Slot* r, Context& c) {
+  Instance& b = *r[p->extra].instance;
+  const std::int64_t offset = Rank < 0 ? general_position(access_of(p), r, b, 0) : position<Rank>(p, r, b);
+  if (offset < 0) [[unlikely]]
+    return out_of_bounds(p, r, c, 0, true);
+  if (b.info->read_only) [[unlikely]]
+    return read_only(p, r, c, 0);
+  if constexpr (Shadow) {
+    if (!shadow_read(p, r, c, b, offset, 0)) return nullptr;
+  }
+  const Slot old = fetch<K>(b, offset);
+  Slot value;
+  if constexpr (K::is_float) {
+    K::set(value, Op == BinaryOp::Add ? K::get(old) + K::get(r[p->dst]) : K::get(old) * K::get(r[p->dst]));
+  } else {
+    K::set(value, integer_op(K::type, Op, old.i, r[p->dst].i));
+  }
+  if constexpr (Shadow) {
+    if (!shadow_write<K>(p, r, c, b, offset, 0, old, value)) return nullptr;
+  }
+  put<K>(b, offset, value);
+  return p + 1;
+}
+template <class K, BinaryOp Op, bool Shadow>
+Fn pick_update(int rank) {
+  switch (rank) {
+    case 0: return update_scalar<K, Op, 0, Shadow>;
+    case 1: return update_scalar<K, Op, 1, Shadow>;
+    case 2: return update_scalar<K, Op, 2, Shadow>;
+    case 3: return update_scalar<K, Op, 3, Shadow>;
+    default: return update_scalar<K, Op, -1, Shadow>;
+  }
+}
+template <class K>
+Fn pick_update(BinaryOp op, int rank, bool shadow) {
+  if (op == BinaryOp::Add)
+    return shadow ? pick_update<K, BinaryOp::Add, true>(rank) : pick_update<K, BinaryOp::Add, false>(rank);
+  if (op == BinaryOp::Mul)
+    return shadow ? pick_update<K, BinaryOp::Mul, true>(rank) : pick_update<K, BinaryOp::Mul, false>(rank);
+  return nullptr;
+}
+
 template <class K, bool Shadow>
 Fn pick_load(int rank, bool vector) {
   if (vector) return load_lanes<K, Shadow>;
@@ -284,6 +337,12 @@ Fn load_fn(DataType t, int rank, bool vector, bool shadow) {
   return with_kind(t, [&]<class K>() -> Fn {
     return shadow ? pick_load<K, true>(rank, vector) : pick_load<K, false>(rank, vector);
   });
+}
+Fn update_fn(BinaryOp op, DataType t, int rank, bool shadow) {
+  if (t == f32) return pick_update<F32>(op, rank, shadow);
+  if (t == f64) return pick_update<F64>(op, rank, shadow);
+  if (t == i32) return pick_update<IntKind<std::int32_t>>(op, rank, shadow);
+  return nullptr;
 }
 Fn store_fn(DataType t, int rank, bool vector, bool shadow) {
   return with_kind(t, [&]<class K>() -> Fn {

@@ -63,7 +63,7 @@ void ThreadGroup::fork(int parent, const Instr* loop) {
       Instance* root = outer->root ? outer->root : outer;
       Instance*& own = root->per_thread[c.coordinates];
       if (!own) {
-        own = machine_.make_instance(*root->info, root->shape, true);
+        own = machine_.make_instance(*root->info, root->shape, root->strides, true);
         own->root = root;
       }
       c.registers[reg].instance = own;
@@ -222,14 +222,14 @@ void ThreadGroup::collect() {
 }
 
 Instance* ThreadGroup::shared_instance(Context& thread, const Instr* at, const AllocateInfo& info,
-                                       std::vector<std::int64_t> shape) {
+                                       std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
   const int time = threads_[thread.number]->allocations[at]++;
   std::array<std::int64_t, 8> owner = thread.coordinates;
   for (std::size_t a = 0; a < owner.size(); ++a) {
     if (info.shared[a]) owner[a] = -1;
   }
   Instance*& instance = shared_[{at, time, owner}];
-  if (!instance) instance = machine_.make_instance(*info.info, std::move(shape), true);
+  if (!instance) instance = machine_.make_instance(*info.info, std::move(shape), std::move(strides), true);
   ++instance->users;
   return instance;
 }

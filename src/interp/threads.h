@@ -21,7 +21,7 @@ class ThreadGroup {
 
   /// The instance that this execution of the allocation `at` shares with other threads.
   Instance* shared_instance(Context& thread, const Instr* at, const AllocateInfo& info,
-                            std::vector<std::int64_t> shape);
+                            std::vector<std::int64_t> shape, std::vector<std::int64_t> strides);
 
  private:
   struct Thread {
