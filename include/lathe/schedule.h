@@ -39,9 +39,8 @@ enum class Tail : std::uint8_t {
 
 /// Floating-point freedom that `math` grants to a block.
 enum class MathMode : std::uint8_t {
-  Exact,     ///< no contraction: a*b + c rounds twice
-  Contract,  ///< the default: a*b + c may be one fma
-  Fast       ///< also reassociate, assume no NaN or infinity, approximate division and rsqrt
+  Exact,    ///< no contraction: a*b + c rounds twice
+  Contract  ///< the default: a*b + c may be one fma
 };
 
 /// A factor of `split`: a number, a sampled Factor, an expression of factors, or `_`.
@@ -236,23 +235,14 @@ class Schedule {
   /// Puts the init into a nest of its own before `loop`. Returns the init block; the pair counts as one reduction.
   BlockRef decompose_reduction(BlockRef block, LoopRef loop, Site site = Site::current());
 
-  // ---- tensor intrinsics, layouts, hints ---------------------------------------------------------------------------
+  // ---- layouts, hints ---------------------------------------------------------------------------
 
-  /// Makes the loops from `loop` inwards one opaque block. Returns it.
-  BlockRef blockize(LoopRef loop, Site site = Site::current());
-  /// Replaces the loops from `loop` inwards by a user-declared intrinsic (`TensorIntrin`), whose description they must match.
-  void tensorize(LoopRef loop, const std::string& intrinsic, Site site = Site::current());
   /// Stores the buffer that the block writes (`buffer` < 0) or its read `buffer` in another layout: element [i…] at
   /// map(i…). On a Constant parameter the signature stays and `<name>_prepare` is emitted beside the kernel.
   void transform_layout(BlockRef block, int buffer, const IndexMap& map, Site site = Site::current());
   void transform_layout(BlockRef block, const Tensor& tensor,
                         const std::function<std::vector<Expr>(const std::vector<Var>&)>& map,
                         Site site = Site::current());
-  /// Pads the block's iteration variables to multiples of `padding` (one a variable) with zero-filled copies of its inputs
-  /// and a copy back. Conditions: the block is a reduction of an einsum form (each operand subscripted by distinct variables).
-  void pad_einsum(BlockRef block, const std::vector<std::int64_t>& padding, Site site = Site::current());
-  /// Prefetches what the block reads from its read `buffer`, `distance` iterations of `loop` ahead.
-  void prefetch(BlockRef block, int buffer, LoopRef loop, std::int64_t distance, Site site = Site::current());
   /// Stores of the block bypass the caches.
   void store_hint(BlockRef block, bool non_temporal, Site site = Site::current());
   /// Declares that parameter `buffer` of the program starts at a multiple of `bytes`; checked at every call.

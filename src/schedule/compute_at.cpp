@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arith/block_access.h"
 #include "arith/iter_map.h"
 #include "schedule/edit.h"
 #include "schedule/legality.h"
@@ -93,6 +94,20 @@ void need_settled_inputs(const Edit& edit, const Stmt& self, const char* primiti
     }
     return true;
   });
+}
+
+/// Does `produced` hold everything that the block reads of the dimension that its reduce variable `var` indexes?
+bool holds_all(const Block& block, const BufferRegion& access, const BufferRegion& produced, const Var& var,
+               const std::vector<Stmt>& loops, arith::Analyzer& analyzer) {
+  const BufferRegion read = arith::access_over(block, access, domains_of(loops), analyzer).region;
+  for (std::size_t d = 0; d < access.ranges.size(); ++d) {
+    if (access.ranges[d].min.get() != var.get()) continue;
+    const Range &have = produced.ranges[d], &need = read.ranges[d];
+    if (!analyzer.can_prove(have.min <= need.min) ||
+        !analyzer.can_prove(need.min + need.extent <= have.min + have.extent))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -263,8 +278,7 @@ void run_reverse_compute_at(Edit& edit) {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       if (!(*solved)[i].known()) continue;
       if (block.iters[i].kind == IterKind::Reduce) {
-        const bool all = analyzer.can_prove_equal((*solved)[i].min, 0) &&
-                         analyzer.can_prove((*solved)[i].extent >= block.iters[i].extent);
+        const bool all = holds_all(block, r, produced->region, block.iters[i].var, loops_on(from), analyzer);
         if (!all) {
           refuse(Code::S047,
                  "block \"" + block.name() + "\" reduces over a dimension of \"" + r.buffer->name +

@@ -388,12 +388,6 @@ BlockRef Schedule::decompose_reduction(BlockRef block, LoopRef loop, Site site) 
   return as_blocks(apply(make_step("decompose_reduction", block, loop), site))[0];
 }
 
-BlockRef Schedule::blockize(LoopRef loop, Site site) {
-  return as_blocks(apply(make_step("blockize", loop), site))[0];
-}
-void Schedule::tensorize(LoopRef loop, const std::string& intrinsic, Site site) {
-  apply(make_step("tensorize", loop, intrinsic), site);
-}
 void Schedule::transform_layout(BlockRef block, int buffer, const IndexMap& map, Site site) {
   apply(make_step("transform_layout", block, std::int64_t{buffer}, map), site);
 }
@@ -408,12 +402,6 @@ void Schedule::transform_layout(BlockRef block, const Tensor& tensor,
                                    [&](const BufferRegion& w) { return w.buffer.same_as(tensor.buffer()); });
   transform_layout(block, written ? -1 : schedule::read_position(b, tensor.buffer(), site), index_map, site);
 }
-void Schedule::pad_einsum(BlockRef block, const std::vector<std::int64_t>& padding, Site site) {
-  apply(make_step("pad_einsum", block, to_args(padding)), site);
-}
-void Schedule::prefetch(BlockRef block, int buffer, LoopRef loop, std::int64_t distance, Site site) {
-  apply(make_step("prefetch", block, std::int64_t{buffer}, loop, distance), site);
-}
 void Schedule::store_hint(BlockRef block, bool non_temporal, Site site) {
   apply(make_step("store_hint", block, std::int64_t{non_temporal}), site);
 }
@@ -421,7 +409,7 @@ void Schedule::assume_aligned(const std::string& parameter, std::int64_t bytes, 
   apply(make_step("assume_aligned", parameter, bytes), site);
 }
 void Schedule::math(BlockRef block, MathMode mode, Site site) {
-  static const char* const modes[] = {"MathMode::Exact", "MathMode::Contract", "MathMode::Fast"};
+  static const char* const modes[] = {"MathMode::Exact", "MathMode::Contract"};
   apply(make_step("math", block, Symbol{modes[static_cast<int>(mode)]}), site);
 }
 
