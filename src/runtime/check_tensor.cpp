@@ -137,15 +137,8 @@ Bytes bytes_of(const DLTensor& tensor) {
   return {begin, begin + static_cast<std::uint64_t>(element_count(tensor)) * element_bytes(tensor.dtype)};
 }
 
-}  // namespace
-}  // namespace lathe::runtime
-
-using namespace lathe::runtime;
-
-extern "C" {
-
-int32_t lathe_check_tensor(const DLTensor* tensor, const lathe_tensor_spec* spec, const char* kernel,
-                           int32_t index) {
+std::int32_t check_tensor(const DLTensor* tensor, const lathe_tensor_spec* spec, const char* kernel,
+                          std::int32_t index) {
   const Parameter parameter{*spec, kernel, index};
   if (tensor == nullptr) return parameter.fail(LATHE_ERROR_NULL_TENSOR, "is NULL, expected a tensor");
   if (!same_device(spec->device_type, tensor->device.device_type)) {
@@ -157,23 +150,23 @@ int32_t lathe_check_tensor(const DLTensor* tensor, const lathe_tensor_spec* spec
     return parameter.fail(LATHE_ERROR_DTYPE, "element type is " + to_string(tensor->dtype) + ", expected " +
                                                  to_string(spec->dtype));
   }
-  if (int32_t code = check_shape(*tensor, parameter)) return code;
+  if (std::int32_t code = check_shape(*tensor, parameter)) return code;
   const std::int64_t count = element_count(*tensor);
   if (count < 0) {
     return parameter.fail(LATHE_ERROR_SHAPE, "shape " + list(tensor->shape, tensor->ndim) +
                                                  " has more elements than 64 bits can count");
   }
   if (count == 0) return LATHE_OK;
-  if (int32_t code = check_strides(*tensor, parameter)) return code;
+  if (std::int32_t code = check_strides(*tensor, parameter)) return code;
   return check_data(*tensor, parameter);
 }
 
-int32_t lathe_check_overlap(const DLTensor* const* tensors, const lathe_tensor_spec* specs, int32_t count,
-                            const char* kernel) {
-  for (int32_t out = 0; out < count; ++out) {
+std::int32_t check_overlap(const DLTensor* const* tensors, const lathe_tensor_spec* specs, std::int32_t count,
+                           const char* kernel) {
+  for (std::int32_t out = 0; out < count; ++out) {
     if (specs[out].is_output == 0) continue;
     const Bytes written = bytes_of(*tensors[out]);
-    for (int32_t other = 0; other < count; ++other) {
+    for (std::int32_t other = 0; other < count; ++other) {
       const Bytes bytes = bytes_of(*tensors[other]);
       const bool disjoint = written.end <= bytes.begin || bytes.end <= written.begin;
       if (other == out || disjoint || written.begin == written.end || bytes.begin == bytes.end) continue;
@@ -187,15 +180,48 @@ int32_t lathe_check_overlap(const DLTensor* const* tensors, const lathe_tensor_s
   return LATHE_OK;
 }
 
-int32_t lathe_check_scalar(int64_t value, int64_t low, int64_t high, const char* name, const char* kernel) {
-  if (low <= value && value <= high) return LATHE_OK;
-  const std::string range = high == std::numeric_limits<int64_t>::max()
+std::int32_t refuse_scalar(std::int64_t value, std::int64_t low, std::int64_t high, const char* name,
+                           const char* kernel) {
+  const std::string range = high == std::numeric_limits<std::int64_t>::max()
                                 ? "at least " + std::to_string(low)
                                 : std::to_string(low) + " to " + std::to_string(high);
   last_error().set(LATHE_ERROR_SCALAR, std::string(kernel == nullptr ? "kernel" : kernel) + ": scalar \"" +
                                            (name == nullptr ? "" : name) + "\" is " + std::to_string(value) +
                                            ", expected " + range);
   return LATHE_ERROR_SCALAR;
+}
+
+/// No exception leaves a C function: without memory for the text, the error is that.
+template <typename Check>
+std::int32_t reported(Check check) noexcept {
+  try {
+    return check();
+  } catch (...) {
+    last_error().set(LATHE_ERROR_OUT_OF_MEMORY, "a tensor was refused, and there is no memory to say why");
+    return LATHE_ERROR_OUT_OF_MEMORY;
+  }
+}
+
+}  // namespace
+}  // namespace lathe::runtime
+
+using namespace lathe::runtime;
+
+extern "C" {
+
+int32_t lathe_check_tensor(const DLTensor* tensor, const lathe_tensor_spec* spec, const char* kernel,
+                           int32_t index) {
+  return reported([&] { return check_tensor(tensor, spec, kernel, index); });
+}
+
+int32_t lathe_check_overlap(const DLTensor* const* tensors, const lathe_tensor_spec* specs, int32_t count,
+                            const char* kernel) {
+  return reported([&] { return check_overlap(tensors, specs, count, kernel); });
+}
+
+int32_t lathe_check_scalar(int64_t value, int64_t low, int64_t high, const char* name, const char* kernel) {
+  if (low <= value && value <= high) return LATHE_OK;
+  return reported([&] { return refuse_scalar(value, low, high, name, kernel); });
 }
 
 }  // extern "C"

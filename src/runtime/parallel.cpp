@@ -2,9 +2,9 @@
 // Backends only have to run tasks.
 
 #include <atomic>
+#include <cstdio>
 #include <exception>
 #include <mutex>
-#include <string>
 
 #include "lathe/runtime/affinity.h"
 #include "lathe/runtime/c_api.h"
@@ -52,9 +52,9 @@ class GuardedLaunch {
     }
     if (!taken_.exchange(true)) {
       dropped_ = code;
-      const bool has_text = error.code == code;
-      first_.set(code, has_text ? std::string_view(error.text.data())
-                                : "a parallel task returned code " + std::to_string(code));
+      char no_text[64];
+      std::snprintf(no_text, sizeof(no_text), "a parallel task returned code %d", static_cast<int>(code));
+      first_.set(code, error.code == code ? error.text.data() : no_text);
       failed_.store(true, std::memory_order_release);
     }
     return code;

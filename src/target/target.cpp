@@ -248,7 +248,10 @@ void check_cpu(const CpuTarget& cpu) {
 }
 
 void check_gpu(const GpuTarget& gpu) {
-  if (gpu.model.empty()) bad_value("model is empty");
+  const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
+  if (gpu.model.empty() || !std::all_of(gpu.model.begin(), gpu.model.end(), printable)) {
+    bad_value("model must be a text of printable ASCII characters");
+  }
   const auto in_order = [](const char* small, std::int64_t a, const char* large, std::int64_t b) {
     if (a <= b) return;
     throw TargetError(Code::T008, std::string("target: ") + small + " is " + std::to_string(a) +

@@ -97,6 +97,8 @@ Json parse_text(std::string_view text, const Place& place) {
     const std::string_view before = text.substr(0, std::min(text.size(), error.byte));
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     place.fail(Code::T006, "line " + std::to_string(line) + " is not JSON");
+  } catch (const Json::exception&) {  // a number like 1e999
+    place.fail(Code::T006, "holds a number that is too large");
   }
 }
 

@@ -126,6 +126,7 @@ TEST_CASE("a target file that is not there or not JSON") {
   CHECK(parse_error(std::string("@").append(folder)).find("[LTH-T00") != std::string::npos);
   CHECK(json_error("") == "prod.target.json: line 1 is not JSON  [LTH-T006]");
   CHECK(json_error("{\n \"a\": 1,\n}") == "prod.target.json: line 3 is not JSON  [LTH-T006]");
+  CHECK(json_error("{\"a\": 1e999}") == "prod.target.json: holds a number that is too large  [LTH-T006]");
   CHECK(json_error("[1]") == "prod.target.json: is not a JSON object  [LTH-T006]");
 }
 
