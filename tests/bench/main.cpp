@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "measure.h"
-#include "operators.h"
-#include "placement.h"
-#include "report.h"
+#include "harness/measure.h"
+#include "harness/operators.h"
+#include "harness/placement.h"
+#include "harness/report.h"
 
 namespace lathe::bench {
 

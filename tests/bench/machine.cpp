@@ -1,7 +1,7 @@
 #include <fstream>
 #include <thread>
 
-#include "report.h"
+#include "harness/report.h"
 
 namespace lathe::bench {
 
