@@ -92,7 +92,9 @@ class Array {
   void set(std::int64_t position, double value);
   void set(const std::vector<std::int64_t>& indices, double value) { set(position(indices), value); }
   void set_int(std::int64_t position, std::int64_t value);
-  void set_int(const std::vector<std::int64_t>& indices, std::int64_t value) { set_int(position(indices), value); }
+  void set_int(const std::vector<std::int64_t>& indices, std::int64_t value) {
+    set_int(position(indices), value);
+  }
   /// Throws std::out_of_range.
   std::int64_t position(const std::vector<std::int64_t>& indices) const;
 
