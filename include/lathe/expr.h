@@ -194,31 +194,33 @@ struct Load : ExprNode {
 };
 
 /// name, number of arguments, spelling. Argument and result types: see `call`.
-#define LATHE_INTRINSICS(X)                                                                                  \
-  /* float -> the same float */                                                                              \
-  X(Exp, 1, "exp")                                                                                           \
-  X(Exp2, 1, "exp2")                                                                                         \
-  X(Expm1, 1, "expm1")                                                                                       \
-  X(Log, 1, "log")                                                                                           \
-  X(Log2, 1, "log2") X(Log10, 1, "log10") X(Log1p, 1, "log1p") X(Sin, 1, "sin") X(Cos, 1, "cos")             \
-      X(Tan, 1, "tan") X(Asin, 1, "asin") X(Acos, 1, "acos") X(Atan, 1, "atan") X(Atan2, 2, "atan2") X(      \
-          Sinh, 1, "sinh") X(Cosh, 1, "cosh") X(Tanh, 1, "tanh") X(Erf, 1, "erf") X(Sigmoid, 1, "sigmoid")   \
-          X(Sqrt, 1, "sqrt") X(Rsqrt, 1, "rsqrt") X(Pow, 2, "pow") X(Floor, 1, "floor") X(Ceil, 1, "ceil")   \
-              X(Round, 1, "round") X(Trunc, 1, "trunc") X(CopySign, 2, "copysign") X(FloatMod, 2, "fmod")    \
-                  X(Fma, 3,                                                                                  \
-                    "fma") /* a*b + c rounded once; made by lowering, or asked for */ /* float -> Bool */    \
-      X(IsNan, 1, "isnan") X(IsInf, 1, "isinf") X(IsFinite, 1, "isfinite") /* number -> the same number */   \
-      X(Abs, 1, "abs")                                                     /* integer -> the same integer */ \
-      X(BitAnd, 2, "bitand") X(BitOr, 2, "bitor") X(BitXor, 2, "bitxor") X(BitNot, 1, "bitnot")              \
-          X(ShiftLeft, 2, "shl") X(ShiftRight, 2, "shr") X(Popcount, 1, "popcount")                          \
-              X(CountLeadingZeros, 1, "clz") /* any -> any of the same width */                              \
-      X(Reinterpret, 1, "reinterpret")       /* vector -> its element */                                     \
-      X(VectorSum, 1, "vsum") X(VectorProd, 1, "vprod") X(VectorMin, 1, "vmin")                              \
-          X(VectorMax, 1, "vmax") /* effects, used in Evaluate */                                            \
-      X(Prefetch, 1,                                                                                         \
-        "prefetch") /* argument: a Load, whose address is brought near and whose value is not read */        \
-      X(BarrierBlock, 0, "barrier_block") X(BarrierWarp, 0, "barrier_warp")                                  \
-          X(Extern, -1, "extern") /* a user-declared function or tensor intrinsic, named by `symbol` */
+// clang-format off
+#define LATHE_INTRINSICS(X)                                                                                \
+  /* float -> the same float */                                                                            \
+  X(Exp, 1, "exp") X(Exp2, 1, "exp2") X(Expm1, 1, "expm1")                                                 \
+  X(Log, 1, "log") X(Log2, 1, "log2") X(Log10, 1, "log10") X(Log1p, 1, "log1p")                            \
+  X(Sin, 1, "sin") X(Cos, 1, "cos") X(Tan, 1, "tan") X(Asin, 1, "asin") X(Acos, 1, "acos")                 \
+  X(Atan, 1, "atan") X(Atan2, 2, "atan2") X(Sinh, 1, "sinh") X(Cosh, 1, "cosh") X(Tanh, 1, "tanh")         \
+  X(Erf, 1, "erf") X(Sigmoid, 1, "sigmoid") X(Sqrt, 1, "sqrt") X(Rsqrt, 1, "rsqrt") X(Pow, 2, "pow")       \
+  X(Floor, 1, "floor") X(Ceil, 1, "ceil") X(Round, 1, "round") X(Trunc, 1, "trunc")                        \
+  X(CopySign, 2, "copysign") X(FloatMod, 2, "fmod")                                                        \
+  X(Fma, 3, "fma") /* a*b + c rounded once; made by lowering, or asked for */                              \
+  /* float -> Bool */                                                                                      \
+  X(IsNan, 1, "isnan") X(IsInf, 1, "isinf") X(IsFinite, 1, "isfinite")                                     \
+  /* number -> the same number */                                                                          \
+  X(Abs, 1, "abs")                                                                                         \
+  /* integer -> the same integer */                                                                        \
+  X(BitAnd, 2, "bitand") X(BitOr, 2, "bitor") X(BitXor, 2, "bitxor") X(BitNot, 1, "bitnot")                \
+  X(ShiftLeft, 2, "shl") X(ShiftRight, 2, "shr") X(Popcount, 1, "popcount") X(CountLeadingZeros, 1, "clz") \
+  /* any -> any of the same width */                                                                       \
+  X(Reinterpret, 1, "reinterpret")                                                                         \
+  /* vector -> its element */                                                                              \
+  X(VectorSum, 1, "vsum") X(VectorProd, 1, "vprod") X(VectorMin, 1, "vmin") X(VectorMax, 1, "vmax")        \
+  /* effects, used in Evaluate */                                                                          \
+  X(Prefetch, 1, "prefetch") /* argument: a Load; its address is brought near, its value is not read */    \
+  X(BarrierBlock, 0, "barrier_block") X(BarrierWarp, 0, "barrier_warp")                                    \
+  X(Extern, -1, "extern") /* a user-declared function or tensor intrinsic, named by `symbol` */
+// clang-format on
 
 enum class Intrinsic : std::uint8_t {
 #define X(name, arity, text) name,

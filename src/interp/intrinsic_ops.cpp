@@ -224,12 +224,11 @@ Fn float_function(Intrinsic op) {
   switch (op) {
 #define CASE(name) \
   case Intrinsic::name: return unary_lanes<K, Intrinsic::name>;
-    CASE(Exp)
-    CASE(Exp2)
-    CASE(Expm1)
-    CASE(Log) CASE(Log2) CASE(Log10) CASE(Log1p) CASE(Sin) CASE(Cos) CASE(Tan) CASE(Asin) CASE(Acos)
-        CASE(Atan) CASE(Sinh) CASE(Cosh) CASE(Tanh) CASE(Erf) CASE(Sigmoid) CASE(Sqrt) CASE(Rsqrt) CASE(Floor)
-            CASE(Ceil) CASE(Round) CASE(Trunc)
+    // clang-format off
+    CASE(Exp) CASE(Exp2) CASE(Expm1) CASE(Log) CASE(Log2) CASE(Log10) CASE(Log1p)
+    CASE(Sin) CASE(Cos) CASE(Tan) CASE(Asin) CASE(Acos) CASE(Atan) CASE(Sinh) CASE(Cosh) CASE(Tanh)
+    CASE(Erf) CASE(Sigmoid) CASE(Sqrt) CASE(Rsqrt) CASE(Floor) CASE(Ceil) CASE(Round) CASE(Trunc)
+    // clang-format on
 #undef CASE
                 case Intrinsic::Atan2 : return two_lanes<K, Intrinsic::Atan2>;
     case Intrinsic::Pow: return two_lanes<K, Intrinsic::Pow>;
@@ -251,7 +250,8 @@ Fn integer_fn(Intrinsic op) {
     CASE(Abs)
     CASE(BitAnd)
     CASE(BitOr)
-    CASE(BitXor) CASE(BitNot) CASE(ShiftLeft) CASE(ShiftRight) CASE(Popcount) CASE(CountLeadingZeros)
+    CASE(BitXor)
+    CASE(BitNot) CASE(ShiftLeft) CASE(ShiftRight) CASE(Popcount) CASE(CountLeadingZeros)
 #undef CASE
         default : return nullptr;
   }
