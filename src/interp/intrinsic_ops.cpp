@@ -247,13 +247,12 @@ Fn integer_fn(Intrinsic op) {
   switch (op) {
 #define CASE(name) \
   case Intrinsic::name: return integer_lanes<K, Intrinsic::name>;
-    CASE(Abs)
-    CASE(BitAnd)
-    CASE(BitOr)
-    CASE(BitXor)
-    CASE(BitNot) CASE(ShiftLeft) CASE(ShiftRight) CASE(Popcount) CASE(CountLeadingZeros)
+    // clang-format off
+    CASE(Abs) CASE(BitAnd) CASE(BitOr) CASE(BitXor) CASE(BitNot)
+    CASE(ShiftLeft) CASE(ShiftRight) CASE(Popcount) CASE(CountLeadingZeros)
+    // clang-format on
 #undef CASE
-        default : return nullptr;
+            default : return nullptr;
   }
 }
 
