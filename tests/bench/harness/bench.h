@@ -5,11 +5,11 @@
 // outputs agree, and times them in rotation. Ours joins like this, in a file of tests/bench/ours/ (globbed,
 // no CMake edit):
 //
-//   static const bool joined = register_ours("default", "GMM", [](const Problem& p) ->
-//   std::optional<Callable> {
-//     Kernel kernel = compile(default_schedule(matmul(p.what.params)), Target::host());     // outside the
-//     timing Buffer c(element_count(p.output)); return make_callable("lathe", [=] { kernel(p.data("a"),
-//     p.data("b"), c.data()); }, c);
+//   #include "kernel.h"
+//
+//   static const bool joined = register_ours("default", "GMM", [](const Problem& p) -> std::optional<Callable> {
+//     Schedule s = ...;                                                     // all of this is outside the timing
+//     return kernel_callable(p, compile(s, Target::host()));
 //   });
 //
 // The key "*" takes every case of the group that has no entry of its own; std::nullopt leaves the row's
