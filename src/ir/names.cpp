@@ -9,24 +9,18 @@ const std::string& Names::unique(const void* node, const std::string& wanted, Ta
   auto [at, is_new] = names_.try_emplace(node);
   if (!is_new) return at->second;
   std::string name = wanted.empty() ? "v" : wanted;
-  if (!taken.insert(name).second) {
-    int& suffix = last_suffix_[name];
-    std::string candidate;
-    do {
-      candidate = name + "_" + std::to_string(++suffix);
-    } while (!taken.insert(candidate).second);
-    name = std::move(candidate);
-  }
+  const std::string base = name;
+  while (!taken.emplace(name, 0).second) name = base + "_" + std::to_string(++taken[base]);
   // A reference into an unordered_map survives later insertions.
   return at->second = std::move(name);
 }
 
 Names::Names(const Program& program) {
   for (const Param& p : program->params) {
-    if (p.role == ParamRole::Size) of(p.size);
+    if (p.size.defined()) of(p.size);
   }
   for (const Param& p : program->params) {
-    if (p.role != ParamRole::Size) of(p.buffer);
+    if (p.buffer.defined()) of(p.buffer);
   }
   for (const Buffer& b : program->temps) of(b);
   if (program->body.defined()) add(program->body);

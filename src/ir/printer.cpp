@@ -259,8 +259,8 @@ std::string to_string(const Program& program, const PrintOptions& options) {
   std::string params;
   for (const Param& p : program->params) {
     if (!params.empty()) params += ", ";
-    params += p.role == ParamRole::Size ? names.of(p.size) + ": size"
-                                        : printer.declaration(p.buffer, spelling(p.role) + std::string(" "));
+    params += p.size.defined() ? names.of(p.size) + ": size"
+                               : printer.declaration(p.buffer, spelling(p.role) + std::string(" "));
   }
   printer.header("program " + program->name + "(" + params + ")");
   for (const Buffer& b : program->temps) printer.temp(b);

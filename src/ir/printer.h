@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "lathe/program.h"
 
@@ -36,13 +35,13 @@ class Names {
   const std::string& of(const Label& label) { return unique(label.get(), label->name, labels_); }
 
  private:
-  using Taken = std::unordered_set<std::string>;
+  using Taken =
+      std::unordered_map<std::string, int>;  ///< names in use, each with the last suffix tried on it
   const std::string& unique(const void* node, const std::string& wanted, Taken& taken);
   void add(const Stmt& stmt);
 
   std::unordered_map<const void*, std::string> names_;
   Taken values_, labels_;
-  std::unordered_map<std::string, int> last_suffix_;
 };
 
 struct PrintOptions {
