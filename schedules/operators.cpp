@@ -20,13 +20,23 @@ struct ConvShape {
   std::int64_t ow() const { return out_size(w, k, s, p, d); }
 };
 ConvShape conv_shape(const WorkloadArgs& a, bool dilation_and_groups) {
-  return {a["n"], a["h"], a["w"], a["ci"], a["co"], a["k"], a["s"], a["p"], dilation_and_groups ? a["d"] : 1, dilation_and_groups ? a["g"] : 1};
+  return {a["n"],
+          a["h"],
+          a["w"],
+          a["ci"],
+          a["co"],
+          a["k"],
+          a["s"],
+          a["p"],
+          dilation_and_groups ? a["d"] : 1,
+          dilation_and_groups ? a["g"] : 1};
 }
 
 Tensor padded(const Tensor& x, const ConvShape& c) {
   if (c.p == 0) return x;
-  return compute("pad", {c.n, c.h + 2 * c.p, c.w + 2 * c.p, c.ci},
-                 [&](Var i, Var y, Var z, Var q) { return if_inside(x, {i, y - c.p, z - c.p, q}, zero(x.dtype())); });
+  return compute("pad", {c.n, c.h + 2 * c.p, c.w + 2 * c.p, c.ci}, [&](Var i, Var y, Var z, Var q) {
+    return if_inside(x, {i, y - c.p, z - c.p, q}, zero(x.dtype()));
+  });
 }
 
 /// NHWC convolution of an input that is padded already.
@@ -39,7 +49,14 @@ Tensor convolve(const Tensor& pad, const Tensor& w, const ConvShape& c) {
   });
 }
 
-const std::vector<WorkloadParam> kConv = {{"n", 1, "images"}, {"h", 56, "height"}, {"w", 56, "width"}, {"ci", 64, "input channels"}, {"co", 64, "output channels"}, {"k", 3, "kernel size"}, {"s", 1, "stride"}, {"p", 1, "padding"}};
+const std::vector<WorkloadParam> kConv = {{"n", 1, "images"},
+                                          {"h", 56, "height"},
+                                          {"w", 56, "width"},
+                                          {"ci", 64, "input channels"},
+                                          {"co", 64, "output channels"},
+                                          {"k", 3, "kernel size"},
+                                          {"s", 1, "stride"},
+                                          {"p", 1, "padding"}};
 std::vector<WorkloadParam> with_dilation_and_groups() {
   std::vector<WorkloadParam> out = kConv;
   out.push_back({"d", 1, "dilation"});
@@ -52,13 +69,19 @@ std::vector<WorkloadParam> with_dilation_and_groups() {
 void link_operators() {}
 
 LATHE_WORKLOAD(matmul, "C[m,n] = A[m,k] B[k,n]; ta, tb: transposed operands",
-               {{"m", 512, "rows of C"}, {"n", 512, "columns of C"}, {"k", 512, "summed"}, {"ta", 0, "A is [k,m]"}, {"tb", 0, "B is [n,k]"}}) {
+               {{"m", 512, "rows of C"},
+                {"n", 512, "columns of C"},
+                {"k", 512, "summed"},
+                {"ta", 0, "A is [k,m]"},
+                {"tb", 0, "B is [n,k]"}}) {
   const std::int64_t m = args["m"], n = args["n"], k = args["k"];
   const bool ta = args["ta"] != 0, tb = args["tb"] != 0;
   Tensor a = placeholder("A", ta ? std::vector<Expr>{k, m} : std::vector<Expr>{m, k}, args.dtype());
   Tensor b = placeholder("B", tb ? std::vector<Expr>{n, k} : std::vector<Expr>{k, n}, args.dtype());
   Axis r = reduce_axis(k, "k");
-  Tensor c = compute("C", {m, n}, [&](Var i, Var j) { return sum((ta ? a(r, i) : a(i, r)) * (tb ? b(j, r) : b(r, j)), {r}); });
+  Tensor c = compute("C", {m, n}, [&](Var i, Var j) {
+    return sum((ta ? a(r, i) : a(i, r)) * (tb ? b(j, r) : b(r, j)), {r});
+  });
   return program("matmul", {a, b}, {c});
 }
 
@@ -67,7 +90,8 @@ LATHE_WORKLOAD(batch_matmul, "C[b,m,n] = A[b,m,k] B[b,k,n]",
   const std::int64_t batch = args["b"], m = args["m"], n = args["n"], k = args["k"];
   Tensor a = placeholder("A", {batch, m, k}, args.dtype()), b = placeholder("B", {batch, k, n}, args.dtype());
   Axis r = reduce_axis(k, "k");
-  Tensor c = compute("C", {batch, m, n}, [&](Var q, Var i, Var j) { return sum(a(q, i, r) * b(q, r, j), {r}); });
+  Tensor c =
+      compute("C", {batch, m, n}, [&](Var q, Var i, Var j) { return sum(a(q, i, r) * b(q, r, j), {r}); });
   return program("batch_matmul", {a, b}, {c});
 }
 
@@ -82,7 +106,8 @@ LATHE_WORKLOAD(gemv, "y[m] = A[m,k] x[k]", {{"m", 4096, "rows"}, {"k", 4096, "co
 LATHE_WORKLOAD(dense, "out[m,n] = act(x[m,k] w[k,n] + bias[n]); act 0 none, 1 relu, 2 gelu",
                {{"m", 128, "rows"}, {"n", 768, "outputs"}, {"k", 768, "inputs"}, {"act", 0, "activation"}}) {
   const std::int64_t m = args["m"], n = args["n"], k = args["k"], act = args["act"];
-  Tensor x = placeholder("x", {m, k}, args.dtype()), w = placeholder("w", {k, n}, args.dtype(), Constant), bias = placeholder("bias", {n}, args.dtype());
+  Tensor x = placeholder("x", {m, k}, args.dtype()), w = placeholder("w", {k, n}, args.dtype(), Constant),
+         bias = placeholder("bias", {n}, args.dtype());
   Axis r = reduce_axis(k, "k");
   Tensor c = compute("dense", {m, n}, [&](Var i, Var j) { return sum(x(i, r) * w(r, j), {r}); });
   Tensor out = compute("out", {m, n}, [&](Var i, Var j) {
@@ -96,24 +121,31 @@ LATHE_WORKLOAD(dense, "out[m,n] = act(x[m,k] w[k,n] + bias[n]); act 0 none, 1 re
 
 LATHE_WORKLOAD(conv2d, "NHWC convolution, weights [k,k,ci/g,co]", with_dilation_and_groups()) {
   const ConvShape c = conv_shape(args, true);
-  if (c.g < 1 || c.ci % c.g || c.co % c.g || c.s < 1 || c.d < 1) throw UserError(Code::W004, "conv2d: groups must divide ci and co; stride and dilation are at least 1");
-  Tensor x = placeholder("x", {c.n, c.h, c.w, c.ci}, args.dtype()), w = placeholder("k", {c.k, c.k, c.ci / c.g, c.co}, args.dtype(), Constant);
+  if (c.g < 1 || c.ci % c.g || c.co % c.g || c.s < 1 || c.d < 1)
+    throw UserError(Code::W004, "conv2d: groups must divide ci and co; stride and dilation are at least 1");
+  Tensor x = placeholder("x", {c.n, c.h, c.w, c.ci}, args.dtype()),
+         w = placeholder("k", {c.k, c.k, c.ci / c.g, c.co}, args.dtype(), Constant);
   return program("conv2d", {x, w}, {convolve(padded(x, c), w, c)});
 }
 
 LATHE_WORKLOAD(conv2d_bias_relu, "NHWC convolution + bias + ReLU (batch norm folded)", kConv) {
   const ConvShape c = conv_shape(args, false);
-  Tensor x = placeholder("x", {c.n, c.h, c.w, c.ci}, args.dtype()), w = placeholder("k", {c.k, c.k, c.ci, c.co}, args.dtype(), Constant);
+  Tensor x = placeholder("x", {c.n, c.h, c.w, c.ci}, args.dtype()),
+         w = placeholder("k", {c.k, c.k, c.ci, c.co}, args.dtype(), Constant);
   Tensor bias = placeholder("bias", {c.co}, args.dtype());
   Tensor conv = convolve(padded(x, c), w, c);
-  Tensor out = compute("out", conv.shape(), [&](Var i, Var y, Var z, Var o) { return max(conv(i, y, z, o) + bias(o), zero(args.dtype())); });
+  Tensor out = compute("out", conv.shape(), [&](Var i, Var y, Var z, Var o) {
+    return max(conv(i, y, z, o) + bias(o), zero(args.dtype()));
+  });
   return program("conv2d_bias_relu", {x, w, bias}, {out});
 }
 
 LATHE_WORKLOAD(conv2d_bias_residual_relu, "NHWC convolution + bias + residual + ReLU", kConv) {
   const ConvShape c = conv_shape(args, false);
-  Tensor x = placeholder("x", {c.n, c.h, c.w, c.ci}, args.dtype()), w = placeholder("k", {c.k, c.k, c.ci, c.co}, args.dtype(), Constant);
-  Tensor bias = placeholder("bias", {c.co}, args.dtype()), rest = placeholder("residual", {c.n, c.oh(), c.ow(), c.co}, args.dtype());
+  Tensor x = placeholder("x", {c.n, c.h, c.w, c.ci}, args.dtype()),
+         w = placeholder("k", {c.k, c.k, c.ci, c.co}, args.dtype(), Constant);
+  Tensor bias = placeholder("bias", {c.co}, args.dtype()),
+         rest = placeholder("residual", {c.n, c.oh(), c.ow(), c.co}, args.dtype());
   Tensor conv = convolve(padded(x, c), w, c);
   Tensor out = compute("out", conv.shape(), [&](Var i, Var y, Var z, Var o) {
     return max(conv(i, y, z, o) + bias(o) + rest(i, y, z, o), zero(args.dtype()));
@@ -122,24 +154,44 @@ LATHE_WORKLOAD(conv2d_bias_residual_relu, "NHWC convolution + bias + residual + 
 }
 
 LATHE_WORKLOAD(depthwise, "NHWC depthwise convolution, weights [k,k,c]",
-               {{"n", 1, "images"}, {"h", 112, "height"}, {"w", 112, "width"}, {"c", 32, "channels"}, {"k", 3, "kernel size"}, {"s", 1, "stride"}, {"p", 1, "padding"}}) {
+               {{"n", 1, "images"},
+                {"h", 112, "height"},
+                {"w", 112, "width"},
+                {"c", 32, "channels"},
+                {"k", 3, "kernel size"},
+                {"s", 1, "stride"},
+                {"p", 1, "padding"}}) {
   const std::int64_t ch = args["c"];
   const ConvShape c{args["n"], args["h"], args["w"], ch, ch, args["k"], args["s"], args["p"], 1, 1};
-  Tensor x = placeholder("x", {c.n, c.h, c.w, ch}, args.dtype()), w = placeholder("k", {c.k, c.k, ch}, args.dtype(), Constant);
+  Tensor x = placeholder("x", {c.n, c.h, c.w, ch}, args.dtype()),
+         w = placeholder("k", {c.k, c.k, ch}, args.dtype(), Constant);
   Tensor pad = padded(x, c);
   Axis ry = reduce_axis(c.k, "ry"), rx = reduce_axis(c.k, "rx");
-  Tensor out = compute("out", {c.n, c.oh(), c.ow(), ch},
-                       [&](Var i, Var y, Var z, Var q) { return sum(pad(i, y * c.s + ry, z * c.s + rx, q) * w(ry, rx, q), {ry, rx}); });
+  Tensor out = compute("out", {c.n, c.oh(), c.ow(), ch}, [&](Var i, Var y, Var z, Var q) {
+    return sum(pad(i, y * c.s + ry, z * c.s + rx, q) * w(ry, rx, q), {ry, rx});
+  });
   return program("depthwise", {x, w}, {out});
 }
 
 LATHE_WORKLOAD(conv1d, "NLC convolution, weights [k,ci,co]",
-               {{"n", 1, "sequences"}, {"l", 256, "length"}, {"ci", 64, "input channels"}, {"co", 128, "output channels"}, {"k", 3, "kernel size"}, {"s", 2, "stride"}, {"p", 1, "padding"}}) {
-  const std::int64_t n = args["n"], l = args["l"], ci = args["ci"], co = args["co"], k = args["k"], s = args["s"], p = args["p"];
-  Tensor x = placeholder("x", {n, l, ci}, args.dtype()), w = placeholder("k", {k, ci, co}, args.dtype(), Constant);
-  Tensor pad = compute("pad", {n, l + 2 * p, ci}, [&](Var i, Var y, Var q) { return if_inside(x, {i, y - p, q}, zero(args.dtype())); });
+               {{"n", 1, "sequences"},
+                {"l", 256, "length"},
+                {"ci", 64, "input channels"},
+                {"co", 128, "output channels"},
+                {"k", 3, "kernel size"},
+                {"s", 2, "stride"},
+                {"p", 1, "padding"}}) {
+  const std::int64_t n = args["n"], l = args["l"], ci = args["ci"], co = args["co"], k = args["k"],
+                     s = args["s"], p = args["p"];
+  Tensor x = placeholder("x", {n, l, ci}, args.dtype()),
+         w = placeholder("k", {k, ci, co}, args.dtype(), Constant);
+  Tensor pad = compute("pad", {n, l + 2 * p, ci}, [&](Var i, Var y, Var q) {
+    return if_inside(x, {i, y - p, q}, zero(args.dtype()));
+  });
   Axis r = reduce_axis(k, "r"), rc = reduce_axis(ci, "rc");
-  Tensor out = compute("conv", {n, out_size(l, k, s, p), co}, [&](Var i, Var y, Var o) { return sum(pad(i, y * s + r, rc) * w(r, rc, o), {r, rc}); });
+  Tensor out = compute("conv", {n, out_size(l, k, s, p), co}, [&](Var i, Var y, Var o) {
+    return sum(pad(i, y * s + r, rc) * w(r, rc, o), {r, rc});
+  });
   return program("conv1d", {x, w}, {out});
 }
 
@@ -154,26 +206,38 @@ LATHE_WORKLOAD(softmax, "rows of x[m,n]", {{"m", 1024, "rows"}, {"n", 1024, "col
   return program("softmax", {x}, {out});
 }
 
-LATHE_WORKLOAD(layer_norm, "rows of x[m,n], scale and shift [n]; two-pass variance", {{"m", 128, "rows"}, {"n", 768, "columns"}}) {
+LATHE_WORKLOAD(layer_norm, "rows of x[m,n], scale and shift [n]; two-pass variance",
+               {{"m", 128, "rows"}, {"n", 768, "columns"}}) {
   const std::int64_t m = args["m"], n = args["n"];
-  Tensor x = placeholder("x", {m, n}, args.dtype()), gamma = placeholder("gamma", {n}, args.dtype()), beta = placeholder("beta", {n}, args.dtype());
+  Tensor x = placeholder("x", {m, n}, args.dtype()), gamma = placeholder("gamma", {n}, args.dtype()),
+         beta = placeholder("beta", {n}, args.dtype());
   Axis r = reduce_axis(n, "r"), q = reduce_axis(n, "q");
   const Expr scale = make_float(args.dtype(), n > 0 ? 1.0 / static_cast<double>(n) : 0);
   Tensor total = compute("total", {m}, [&](Var i) { return sum(x(i, r), {r}); });
   Tensor mean = compute("mean", {m}, [&](Var i) { return total(i) * scale; });
-  Tensor squares = compute("squares", {m}, [&](Var i) { return sum((x(i, q) - mean(i)) * (x(i, q) - mean(i)), {q}); });
-  Tensor factor = compute("factor", {m}, [&](Var i) { return rsqrt(squares(i) * scale + make_float(args.dtype(), 1e-5)); });
-  Tensor out = compute("out", {m, n}, [&](Var i, Var j) { return (x(i, j) - mean(i)) * factor(i) * gamma(j) + beta(j); });
+  Tensor squares =
+      compute("squares", {m}, [&](Var i) { return sum((x(i, q) - mean(i)) * (x(i, q) - mean(i)), {q}); });
+  Tensor factor = compute("factor", {m},
+                          [&](Var i) { return rsqrt(squares(i) * scale + make_float(args.dtype(), 1e-5)); });
+  Tensor out = compute("out", {m, n},
+                       [&](Var i, Var j) { return (x(i, j) - mean(i)) * factor(i) * gamma(j) + beta(j); });
   return program("layer_norm", {x, gamma, beta}, {out});
 }
 
 LATHE_WORKLOAD(max_pool, "NHWC max pooling",
-               {{"n", 1, "images"}, {"h", 112, "height"}, {"w", 112, "width"}, {"c", 64, "channels"}, {"k", 2, "window"}, {"s", 2, "stride"}}) {
+               {{"n", 1, "images"},
+                {"h", 112, "height"},
+                {"w", 112, "width"},
+                {"c", 64, "channels"},
+                {"k", 2, "window"},
+                {"s", 2, "stride"}}) {
   const std::int64_t n = args["n"], h = args["h"], w = args["w"], c = args["c"], k = args["k"], s = args["s"];
   Tensor x = placeholder("x", {n, h, w, c}, args.dtype());
   Axis ry = reduce_axis(k, "ry"), rx = reduce_axis(k, "rx");
-  Tensor out = compute("out", {n, out_size(h, k, s, 0), out_size(w, k, s, 0), c},
-                       [&](Var i, Var y, Var z, Var q) { return max(x(i, y * s + ry, z * s + rx, q), {ry, rx}); });
+  Tensor out =
+      compute("out", {n, out_size(h, k, s, 0), out_size(w, k, s, 0), c}, [&](Var i, Var y, Var z, Var q) {
+        return max(x(i, y * s + ry, z * s + rx, q), {ry, rx});
+      });
   return program("max_pool", {x}, {out});
 }
 
@@ -190,7 +254,8 @@ LATHE_WORKLOAD(transpose, "y[n,m] = x[m,n]", {{"m", 1024, "rows"}, {"n", 1024, "
   return program("transpose", {x}, {y});
 }
 
-LATHE_WORKLOAD(add_relu_sigmoid, "sigmoid(relu(a + b)) over n elements, one pass", {{"n", 16777216, "elements"}}) {
+LATHE_WORKLOAD(add_relu_sigmoid, "sigmoid(relu(a + b)) over n elements, one pass",
+               {{"n", 16777216, "elements"}}) {
   Tensor a = placeholder("a", {args["n"]}, args.dtype()), b = placeholder("b", {args["n"]}, args.dtype());
   Tensor c = compute("c", a.shape(), [&](Var i) { return a(i) + b(i); });
   Tensor d = compute("d", a.shape(), [&](Var i) { return max(c(i), zero(args.dtype())); });

@@ -26,7 +26,9 @@ Registry& registry() {
 
 std::int64_t WorkloadArgs::operator[](const std::string& key) const {
   auto it = values_.find(key);
-  if (it == values_.end()) throw UserError(Code::W003, "a workload's builder asks for \"" + key + "\", which is none of its parameters");
+  if (it == values_.end())
+    throw UserError(Code::W003,
+                    "a workload's builder asks for \"" + key + "\", which is none of its parameters");
   return it->second;
 }
 
@@ -34,7 +36,8 @@ bool register_workload(WorkloadKind kind) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
   const std::string name = kind.name;
-  if (!r.kinds.emplace(name, std::move(kind)).second) throw UserError(Code::W002, "a workload \"" + name + "\" is registered already");
+  if (!r.kinds.emplace(name, std::move(kind)).second)
+    throw UserError(Code::W002, "a workload \"" + name + "\" is registered already");
   return true;
 }
 
@@ -74,13 +77,15 @@ class SpecReader {
     if (accept(':')) {
       const std::string type = word();
       std::optional<DataType> parsed = DataType::parse(type);
-      if (!parsed || parsed->is_vector() || parsed->is_index()) fail(Code::W004, "\"" + type + "\" is no element type; f32, f64, f16, bf16, i8 … u64");
+      if (!parsed || parsed->is_vector() || parsed->is_index())
+        fail(Code::W004, "\"" + type + "\" is no element type; f32, f64, f16, bf16, i8 … u64");
       dtype = *parsed;
     }
     if (at_ != text_.size()) fail(Code::W001, "nothing may follow");
     Workload out;
     std::string args;
-    for (const WorkloadParam& p : kind.params) args += (args.empty() ? "" : ",") + p.key + "=" + std::to_string(values[p.key]);
+    for (const WorkloadParam& p : kind.params)
+      args += (args.empty() ? "" : ",") + p.key + "=" + std::to_string(values[p.key]);
     out.spec = name + "(" + args + "):" + dtype.str();
     out.program = kind.build(WorkloadArgs(std::move(values), dtype));
     out.schedule = kind.schedule;
@@ -107,7 +112,8 @@ class SpecReader {
   std::string word() {
     skip();
     const std::size_t from = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      ++at_;
     if (from == at_) fail(Code::W001, "expected a name");
     return text_.substr(from, at_ - from);
   }
@@ -158,8 +164,10 @@ Workload Workload::parse(const std::string& spec) {
 
 Schedule Workload::default_schedule(const Target& target) const {
   Schedule s(program);
-  if (schedule) schedule(s, target);
-  else apply_rules(s, target);
+  if (schedule)
+    schedule(s, target);
+  else
+    apply_rules(s, target);
   return s;
 }
 

@@ -15,8 +15,11 @@ namespace {
 class Rules {
  public:
   Rules(Schedule& s, const Target& target, const RuleOptions& options)
-      : s_(s), options_(options), lanes_(target.is_cpu() ? std::max<std::int64_t>(1, target.cpu().lanes(32)) : 4),
-        registers_(target.is_cpu() ? target.cpu().vector_registers : 16), cores_(target.is_cpu() ? target.cpu().cores : 1) {}
+      : s_(s),
+        options_(options),
+        lanes_(target.is_cpu() ? std::max<std::int64_t>(1, target.cpu().lanes(32)) : 4),
+        registers_(target.is_cpu() ? target.cpu().vector_registers : 16),
+        cores_(target.is_cpu() ? target.cpu().cores : 1) {}
 
   void run() {
     inline_elementwise();
@@ -65,7 +68,9 @@ class Rules {
   bool is_reduction(BlockRef b) const { return s_.get(b).is_reduction(); }
   bool is_contraction(BlockRef b) const {
     const Block& block = s_.get(b);
-    if (!block.is_reduction() || block.reducer->name != "sum" || block.reads.size() < 2 || block.partner.defined()) return false;
+    if (!block.is_reduction() || block.reducer->name != "sum" || block.reads.size() < 2 ||
+        block.partner.defined())
+      return false;
     std::int64_t spatial = 0;
     for (const IterVar& i : block.iters) spatial += i.kind == IterKind::Spatial && !is_int(i.extent, 1);
     return spatial >= 1;
@@ -114,7 +119,9 @@ class Rules {
       bool into_reduction = false;
       const std::vector<BlockRef> consumers = s_.consumers(b);
       for (BlockRef c : consumers) into_reduction |= is_reduction(c);
-      if ((is_expensive(block) && (consumers.size() > 1 || into_reduction)) || (guards_loads(block) && into_reduction)) continue;
+      if ((is_expensive(block) && (consumers.size() > 1 || into_reduction)) ||
+          (guards_loads(block) && into_reduction))
+        continue;
       attempt([&](Schedule& s) { s.compute_inline(b); });
     }
   }
@@ -151,9 +158,11 @@ class Rules {
           return extent == 0 ? 1.0 : static_cast<double>(extent) / static_cast<double>(tiles * tile);
         };
         // Loads a multiply-add: 1/rows of a vector and 1/vectors of a broadcast.
-        const double intensity = 1.0 / (1.0 + 0.5 / static_cast<double>(rows) + 0.5 / static_cast<double>(vectors));
+        const double intensity =
+            1.0 / (1.0 + 0.5 / static_cast<double>(rows) + 0.5 / static_cast<double>(vectors));
         const double latency = std::min(1.0, static_cast<double>(rows * vectors) / 10.0);
-        const double score = use(row_extent, rows) * use(column_extent, columns) * intensity * (0.3 + 0.7 * latency);
+        const double score =
+            use(row_extent, rows) * use(column_extent, columns) * intensity * (0.3 + 0.7 * latency);
         if (score > best_score) {
           best_score = score;
           best = {rows, columns};
@@ -174,7 +183,8 @@ class Rules {
   void tile_with_epilogue(Schedule& s, BlockRef b, BlockRef out) {
     std::vector<LoopRef> loops = s.loops(out);
     const std::size_t row = row_loop(s, loops);
-    const TileShape shape = tile_shape(loops.size() > 1 ? fixed(s.extent(loops[row])) : 1, fixed(s.extent(loops.back())));
+    const TileShape shape =
+        tile_shape(loops.size() > 1 ? fixed(s.extent(loops[row])) : 1, fixed(s.extent(loops.back())));
     auto [co, ci] = s.split(loops.back(), {_, choose(s, shape.columns, column_choices())});
     std::vector<LoopRef> order;
     if (loops.size() > 1) {
@@ -203,7 +213,8 @@ class Rules {
     if (loops.size() != s.get(b).iters.size()) return;  // scheduled already
     const std::vector<LoopRef> outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(spatial));
     const std::size_t row = row_loop(s, outer);
-    const TileShape shape = tile_shape(spatial > 1 ? fixed(s.extent(outer[row])) : 1, fixed(s.extent(outer.back())));
+    const TileShape shape =
+        tile_shape(spatial > 1 ? fixed(s.extent(outer[row])) : 1, fixed(s.extent(outer.back())));
     const Expr columns = choose(s, shape.columns, column_choices());
     auto [co, ci] = s.split(outer.back(), {_, columns});
     std::vector<LoopRef> order, reduce(loops.begin() + static_cast<std::ptrdiff_t>(spatial), loops.end());
@@ -220,7 +231,9 @@ class Rules {
       const Expr rows = choose(s, shape.rows, row_choices());
       if (block_reduction) {
         // Rows in panels, so that a panel of the other operand is reused from the second-level cache.
-        auto [panel, ro, r] = s.split(outer[row], {_, choose(s, std::max<std::int64_t>(1, 120 / shape.rows), {8, 12, 16, 20, 32}), rows});
+        auto [panel, ro, r] =
+            s.split(outer[row],
+                    {_, choose(s, std::max<std::int64_t>(1, 120 / shape.rows), {8, 12, 16, 20, 32}), rows});
         s.reorder({outer_reduce, panel, co, ro, reduce[0], r, ci});
         ri = r;
         tile_loop = ro;
@@ -339,7 +352,8 @@ class Rules {
     for (std::size_t i = 0; i < block.iters.size(); ++i) {
       if (block.iters[i].var.get() != index.get()) continue;
       for (LoopRef l : loops) {
-        if (s_.get(l).var.get() == block.bindings[i].get() || mentions(block.bindings[i], s_.get(l).var)) along = l;
+        if (s_.get(l).var.get() == block.bindings[i].get() || mentions(block.bindings[i], s_.get(l).var))
+          along = l;
       }
     }
     if (block.is_reduction() && is_last_reduced(block)) {
@@ -349,12 +363,15 @@ class Rules {
     if (!along.defined()) return;
     if (block.is_reduction()) {
       attempt([&](Schedule& s) {
-        auto [o, v] = s.split(along, {_, choose(s, 4 * lanes_, {lanes_, 2 * lanes_, 4 * lanes_, 8 * lanes_})});
+        auto [o, v] =
+            s.split(along, {_, choose(s, 4 * lanes_, {lanes_, 2 * lanes_, 4 * lanes_, 8 * lanes_})});
         std::vector<LoopRef> order;
         bool after = false;
         for (LoopRef l : loops) {
-          if (l == along) order.push_back(o), after = true;
-          else if (after) order.push_back(l);
+          if (l == along)
+            order.push_back(o), after = true;
+          else if (after)
+            order.push_back(l);
         }
         order.push_back(v);
         s.reorder(order);
@@ -363,8 +380,10 @@ class Rules {
       return;
     }
     attempt([&](Schedule& s) {
-      const std::int64_t width = std::min<std::int64_t>(4 * lanes_, ((extent(along) + lanes_ - 1) / lanes_) * lanes_);
-      auto [o, v] = s.split(along, {_, choose(s, std::max(lanes_, width), {lanes_, 2 * lanes_, 4 * lanes_, 8 * lanes_})});
+      const std::int64_t width =
+          std::min<std::int64_t>(4 * lanes_, ((extent(along) + lanes_ - 1) / lanes_) * lanes_);
+      auto [o, v] = s.split(
+          along, {_, choose(s, std::max(lanes_, width), {lanes_, 2 * lanes_, 4 * lanes_, 8 * lanes_})});
       if (along != loops.back()) {
         std::vector<LoopRef> order{o};
         bool after = false;
@@ -414,8 +433,10 @@ class Rules {
       for (std::size_t first = 0; first < loops.size() && first < 3; ++first) {
         if (s_.get(loops[first]).for_kind != ForKind::Serial) break;
         bool done = false;
-        for (std::size_t count = std::min<std::size_t>(3, loops.size() - first); count >= 1 && !done; --count) {
-          std::vector<LoopRef> fused(loops.begin() + static_cast<std::ptrdiff_t>(first), loops.begin() + static_cast<std::ptrdiff_t>(first + count));
+        for (std::size_t count = std::min<std::size_t>(3, loops.size() - first); count >= 1 && !done;
+             --count) {
+          std::vector<LoopRef> fused(loops.begin() + static_cast<std::ptrdiff_t>(first),
+                                     loops.begin() + static_cast<std::ptrdiff_t>(first + count));
           std::int64_t trips = 1;
           for (std::size_t i = 0; i + 1 < count; ++i) trips *= extent(fused[i]);
           if (count > 1 && trips >= 4 * cores_) continue;  // fewer loops are enough
@@ -436,6 +457,8 @@ class Rules {
 
 }  // namespace
 
-void apply_rules(Schedule& schedule, const Target& target, const RuleOptions& options) { Rules(schedule, target, options).run(); }
+void apply_rules(Schedule& schedule, const Target& target, const RuleOptions& options) {
+  Rules(schedule, target, options).run();
+}
 
 }  // namespace lathe

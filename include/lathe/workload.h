@@ -26,7 +26,8 @@ namespace lathe {
 /// The arguments of a workload: every key with its value, and the element type.
 class WorkloadArgs {
  public:
-  WorkloadArgs(std::map<std::string, std::int64_t> values, DataType dtype) : values_(std::move(values)), dtype_(dtype) {}
+  WorkloadArgs(std::map<std::string, std::int64_t> values, DataType dtype)
+      : values_(std::move(values)), dtype_(dtype) {}
   /// Throws UserError (LTH-W003) for a key that the workload does not have.
   std::int64_t operator[](const std::string& key) const;
   DataType dtype() const { return dtype_; }
@@ -57,10 +58,10 @@ bool register_workload(WorkloadKind kind);
 /// All kinds, by name.
 std::vector<WorkloadKind> workload_kinds();
 
-#define LATHE_WORKLOAD(name, about, ...)                                                                                  \
-  static ::lathe::Program lathe_build_##name(const ::lathe::WorkloadArgs&);                                               \
-  [[maybe_unused]] static const bool lathe_registered_##name =                                                            \
-      ::lathe::register_workload({#name, about, __VA_ARGS__, lathe_build_##name});                                        \
+#define LATHE_WORKLOAD(name, about, ...)                                           \
+  static ::lathe::Program lathe_build_##name(const ::lathe::WorkloadArgs&);        \
+  [[maybe_unused]] static const bool lathe_registered_##name =                     \
+      ::lathe::register_workload({#name, about, __VA_ARGS__, lathe_build_##name}); \
   static ::lathe::Program lathe_build_##name([[maybe_unused]] const ::lathe::WorkloadArgs& args)
 
 /// A workload with its arguments.
