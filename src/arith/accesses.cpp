@@ -9,7 +9,8 @@ namespace {
 class AccessFinder : public Visitor {
  public:
   AccessFinder(const std::vector<Domain>& domains, Analyzer& analyzer) : analyzer_(analyzer) {
-    for (const Domain& d : domains) analyzer_.bind_extent(d.var, d.extent);
+    // A block that never runs has regions all the same: they say what it would access.
+    for (const Domain& d : domains) analyzer_.bind_extent(d.var, is_int(d.extent, 0) ? Expr(1) : d.extent);
   }
   Accesses take() { return std::move(found_); }
 

@@ -206,8 +206,7 @@ CopyNest copy_nest(const std::string& name, const Buffer& from, const Buffer& to
 
 Stmt with_fresh_regions(std::unique_ptr<Block> block) {
   std::vector<arith::Domain> domains;
-  // A block that never runs has regions all the same: they say what it would access.
-  for (const IterVar& i : block->iters) domains.push_back({i.var, is_int(i.extent, 0) ? Expr(1) : i.extent});
+  for (const IterVar& i : block->iters) domains.push_back({i.var, i.extent});
   std::vector<Stmt> parts;
   if (block->init.defined()) parts.push_back(block->init);
   parts.push_back(block->body);
