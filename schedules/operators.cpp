@@ -1,7 +1,6 @@
 // The operators of the library, as tensor expressions. Layouts are row-major; images are NHWC unless the name says NCHW.
 
 #include "lathe/workload.h"
-#include "support/error_codes.h"
 
 namespace lathe {
 namespace {
@@ -20,6 +19,8 @@ struct ConvShape {
   std::int64_t ow() const { return out_size(w, k, s, p, d); }
 };
 ConvShape conv_shape(const WorkloadArgs& a, bool dilation_and_groups) {
+  a.require(a["s"] >= 1, "the stride is at least 1");
+  if (dilation_and_groups) a.require(a["d"] >= 1 && a["g"] >= 1, "dilation and groups are at least 1");
   return {a["n"],
           a["h"],
           a["w"],
@@ -121,8 +122,7 @@ LATHE_WORKLOAD(dense, "out[m,n] = act(x[m,k] w[k,n] + bias[n]); act 0 none, 1 re
 
 LATHE_WORKLOAD(conv2d, "NHWC convolution, weights [k,k,ci/g,co]", with_dilation_and_groups()) {
   const ConvShape c = conv_shape(args, true);
-  if (c.g < 1 || c.ci % c.g || c.co % c.g || c.s < 1 || c.d < 1)
-    throw UserError(Code::W004, "conv2d: groups must divide ci and co; stride and dilation are at least 1");
+  args.require(c.ci % c.g == 0 && c.co % c.g == 0, "groups must divide ci and co");
   Tensor x = placeholder("x", {c.n, c.h, c.w, c.ci}, args.dtype()),
          w = placeholder("k", {c.k, c.k, c.ci / c.g, c.co}, args.dtype(), Constant);
   return program("conv2d", {x, w}, {convolve(padded(x, c), w, c)});
@@ -161,6 +161,7 @@ LATHE_WORKLOAD(depthwise, "NHWC depthwise convolution, weights [k,k,c]",
                 {"k", 3, "kernel size"},
                 {"s", 1, "stride"},
                 {"p", 1, "padding"}}) {
+  args.require(args["s"] >= 1, "the stride is at least 1");
   const std::int64_t ch = args["c"];
   const ConvShape c{args["n"], args["h"], args["w"], ch, ch, args["k"], args["s"], args["p"], 1, 1};
   Tensor x = placeholder("x", {c.n, c.h, c.w, ch}, args.dtype()),
@@ -181,6 +182,7 @@ LATHE_WORKLOAD(conv1d, "NLC convolution, weights [k,ci,co]",
                 {"k", 3, "kernel size"},
                 {"s", 2, "stride"},
                 {"p", 1, "padding"}}) {
+  args.require(args["s"] >= 1, "the stride is at least 1");
   const std::int64_t n = args["n"], l = args["l"], ci = args["ci"], co = args["co"], k = args["k"],
                      s = args["s"], p = args["p"];
   Tensor x = placeholder("x", {n, l, ci}, args.dtype()),
@@ -231,6 +233,7 @@ LATHE_WORKLOAD(max_pool, "NHWC max pooling",
                 {"c", 64, "channels"},
                 {"k", 2, "window"},
                 {"s", 2, "stride"}}) {
+  args.require(args["s"] >= 1, "the stride is at least 1");
   const std::int64_t n = args["n"], h = args["h"], w = args["w"], c = args["c"], k = args["k"], s = args["s"];
   Tensor x = placeholder("x", {n, h, w, c}, args.dtype());
   Axis ry = reduce_axis(k, "ry"), rx = reduce_axis(k, "rx");

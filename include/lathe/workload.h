@@ -31,6 +31,8 @@ class WorkloadArgs {
   /// Throws UserError (LTH-W003) for a key that the workload does not have.
   std::int64_t operator[](const std::string& key) const;
   DataType dtype() const { return dtype_; }
+  /// Throws UserError (LTH-W004) with the sentence unless `condition`: for values that do not fit one another.
+  void require(bool condition, const std::string& sentence) const;
   const std::map<std::string, std::int64_t>& values() const { return values_; }
 
  private:

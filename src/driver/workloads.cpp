@@ -32,6 +32,10 @@ std::int64_t WorkloadArgs::operator[](const std::string& key) const {
   return it->second;
 }
 
+void WorkloadArgs::require(bool condition, const std::string& sentence) const {
+  if (!condition) throw UserError(Code::W004, "workload: " + sentence);
+}
+
 bool register_workload(WorkloadKind kind) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
