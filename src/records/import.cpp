@@ -32,11 +32,6 @@ struct Numbered {
                                     "; nothing was imported. Correct or delete the line.");
 }
 
-std::size_t column_of(std::string_view text, std::string_view member) {
-  std::size_t at = text.find("\"" + std::string(member) + "\"");
-  return at == std::string_view::npos ? text.size() + 1 : at + 1;
-}
-
 // Completes a trial's line: derived values computed, identity checked.
 void complete(TrialLine& line, std::string_view text) {
   Trial& trial = line.trial;

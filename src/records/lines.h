@@ -47,6 +47,9 @@ struct LineError {
   int newer_format = 0;  ///< the format of a line that is newer than this Lathe; 0 otherwise
 };
 
+/// Where `member` is in a line, from 1; behind the line's end when it is not there.
+std::size_t column_of(std::string_view line, std::string_view member);
+
 /// Parses one line; throws LineError.
 Line parse_line(std::string_view text);
 

@@ -130,7 +130,10 @@ std::unique_ptr<Connection> open_for_writing(const std::string& path, const Open
   configure(*connection);
   // NORMAL: a commit survives the death of any process; a power failure may take the last ones, never the
   // file. FULL costs 4 ms a commit and starves concurrent writers.
-  connection->execute("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864");
+  // Merging the log into the file waits for the disk, so it happens every 16 MB rather than every 4.
+  connection->execute(
+      "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4000; "
+      "PRAGMA secure_delete = OFF");
   migrate(*connection, migrations());
   enter_wal(*connection, options.busy_timeout);
   connection->merge_log_on_close(true);

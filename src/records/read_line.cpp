@@ -22,9 +22,7 @@ class Members {
   }
 
   [[noreturn]] void fail(std::string_view name, const std::string& problem) const {
-    std::size_t at = line_.find("\"" + std::string(name) + "\"");
-    throw LineError{"\"" + std::string(name) + "\" " + problem,
-                    at == std::string_view::npos ? line_.size() + 1 : at + 1};
+    throw LineError{"\"" + std::string(name) + "\" " + problem, column_of(line_, name)};
   }
 
   const Json* find(std::string_view name) {
@@ -241,6 +239,13 @@ Line parse_members(Members& members) {
 }
 
 }  // namespace
+
+std::size_t column_of(std::string_view line, std::string_view member) {
+  std::string quoted = "\"" + std::string(member) + "\"";
+  std::size_t at = line.find(quoted + ":");  // not a text that happens to be the same
+  if (at == std::string_view::npos) at = line.find(quoted);
+  return at == std::string_view::npos ? line.size() + 1 : at + 1;
+}
 
 Line parse_line(std::string_view text) {
   for (std::string_view marker : {"<<<<<<<", "=======", ">>>>>>>"}) {

@@ -19,6 +19,20 @@ std::string seconds(std::chrono::milliseconds time) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
 }
 
+// The system's error behind an I/O error. SQLite reports it for the whole connection only while it is fresh, but each file
+// remembers its last one; a failed commit concerns the log as often as the database.
+int system_error_of(sqlite3* db) {
+  if (int error = sqlite3_system_errno(db)) return error;
+  for (int file_of : {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER}) {
+    sqlite3_file* file = nullptr;
+    int error = 0;
+    if (sqlite3_file_control(db, "main", file_of, &file) != SQLITE_OK || !file || !file->pMethods) continue;
+    if (file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) == SQLITE_OK && error != 0)
+      return error;
+  }
+  return 0;
+}
+
 bool space_ran_out(int rc, int system_error) {
   if ((rc & 0xff) == SQLITE_FULL) return true;
   return (rc & 0xff) == SQLITE_IOERR &&
@@ -92,7 +106,9 @@ std::string Connection::text(const char* sql) {
 }
 
 void Connection::fail(int rc) const {
-  int system_error = db_ ? sqlite3_system_errno(db_) : 0;
+  int primary = rc & 0xff;
+  int system_error =
+      db_ && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) ? system_error_of(db_) : 0;
   std::string detail = db_ && sqlite3_extended_errcode(db_) == rc ? sqlite3_errmsg(db_) : sqlite3_errstr(rc);
   std::string quoted = "record store '" + path_ + "'";
   if (space_ran_out(rc, system_error)) {
@@ -101,7 +117,7 @@ void Connection::fail(int rc) const {
                           ": no space left to write; the transaction was undone and the store is as before. "
                           "Free space on that file system, or lower what it holds with `lathe db prune`.");
   }
-  switch (rc & 0xff) {
+  switch (primary) {
     case SQLITE_NOMEM: throw std::bad_alloc();
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

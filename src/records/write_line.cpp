@@ -153,7 +153,9 @@ std::string to_line(const TrialLine& line) {
 }
 
 Digest uid_of(const Digest& program, const Digest& fingerprint, const Trial& trial) {
-  return digest_of(trial_text(program, fingerprint, std::nullopt, trial, false));
+  // FNV leaves the leading digits of texts that differ near their end alike; people name trials by leading digits.
+  Digest content = digest_of(trial_text(program, fingerprint, std::nullopt, trial, false));
+  return digest_of(content.hex(), content);
 }
 
 }  // namespace lathe::records
