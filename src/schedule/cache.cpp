@@ -178,6 +178,53 @@ Passes outer_passes(const Block& block, const std::vector<Stmt>& upper) {
   return out;
 }
 
+/// Proved that `condition`, a comparison, holds in the first iteration of the loops wherever it holds in any?
+bool holds_first(const Expr& condition, const VarMap& first, arith::Analyzer& analyzer) {
+  const Binary* compared = condition.as<Binary>();
+  if (!compared) return false;
+  const Expr distance = arith::sub(compared->a, compared->b);
+  const Expr growth = analyzer.simplify(arith::sub(distance, substitute(distance, first)));
+  switch (compared->op) {
+    case BinaryOp::Lt:
+    case BinaryOp::Le: return analyzer.can_prove_ge(growth, 0);
+    case BinaryOp::Gt:
+    case BinaryOp::Ge: return analyzer.can_prove_lt(growth, 1);
+    default: return is_int(growth, 0);
+  }
+}
+
+/// Whether the block runs at all for spatial reasons below `at`, over the variables of the loops down to `at`.
+///
+/// The region says what an iteration of `at` writes if it writes anything. Where a split is larger than the loop, or nested
+/// splits overlap, whole iterations write nothing; a load and a store there would put the identity over a finished sum.
+/// Conditions on reduce loops do not count: a sum over nothing is stored, too.
+Expr runs_below(const Edit& edit, const Path& from, const Path& at) {
+  const Block& block = *from.back().as<Block>();
+  const std::vector<Stmt> loops = loops_on(from);
+  const std::vector<const VarNode*> reduce = reduce_loops(block, loops);
+  arith::Analyzer analyzer;
+  bind_sizes(analyzer, edit.program());
+  bind_path(analyzer, from);
+  VarMap first;  // the first iteration of each loop below
+  for (const Stmt& loop : loops_on(Path(from.begin() + static_cast<std::ptrdiff_t>(at.size()), from.end())))
+    first.emplace(loop.as<For>()->var.node(), Expr(0));
+  Expr runs = true_expr();
+  for (const Expr& condition : arith::conjuncts(block.predicate)) {
+    if (mentions_any(condition, [&](const VarNode* v) { return std::ranges::count(reduce, v) > 0; }))
+      continue;
+    const Expr at_first = analyzer.simplify(substitute(condition, first));
+    const bool implied = at_first.same_as(condition) || holds_first(condition, first, analyzer);
+    if (!implied) {
+      edit.refuse(Code::S046,
+                  "in which iterations of loop \"" + at.back().as<For>()->var.name() + "\" block \"" +
+                      block.name() + "\" runs is not clear from its condition " + to_string(condition),
+                  {{at.back().get(), "here"}, {from.back().get(), "block"}}, "choose a loop further out");
+    }
+    runs = arith::conjunction(runs, at_first);
+  }
+  return runs;
+}
+
 /// cache_write at a loop under outer reduce loops: read-modify-write.
 ///
 ///   for ko:                         for ko:
@@ -220,6 +267,7 @@ void stage_at(Edit& edit, const Path& from, Scope scope, const Path& at) {
   }
   Spot spot{at, self.get()};
   const arith::Region region = region_at(spot, edit.body(), block, access, analyzer);
+  const Expr runs = runs_below(edit, from, at);
 
   auto with_pass = [&](const CopyNest& made, IterKind kind,
                        const std::function<void(Block&, const Var&)>& finish) {
@@ -228,6 +276,7 @@ void stage_at(Edit& edit, const Path& from, Scope scope, const Path& at) {
     Var pass("pass");
     b->iters.push_back({pass, passes.count, kind});
     b->bindings.push_back(passes.number);
+    b->predicate = analyzer.simplify(arith::conjunction(b->predicate, runs));
     finish(*b, pass);
     return replace(inner, Stmt(b.release()));
   };
