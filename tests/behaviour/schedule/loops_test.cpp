@@ -102,6 +102,21 @@ TEST_CASE("a blocked reduction keeps its sums in a local tile between passes") {
   }
 }
 
+TEST_CASE("sums kept in a local tile survive iterations in which the block does nothing") {
+  for (std::int64_t m : {1, 2, 5, 6, 7, 13}) {
+    INFO(m);
+    test::MatMul t = test::matmul(m, 1, 9);
+    Schedule s(t.program);
+    BlockRef c = s.block(t.c);
+    auto [i, j, r] = s.loops<3>(c);
+    auto [io, im, ii] = s.split(i, {_, 4, 6});  // 24 rows at a time: far more than there are
+    auto [ro, ri] = s.split(r, {_, 4});
+    s.reorder({ro, io, im, ri, ii, j});
+    s.cache_write(c, Scope::Local, im);
+    CHECK(disagreement(s) == "");
+  }
+}
+
 TEST_CASE("primitives that are refused leave the schedule as it was") {
   test::MatMul t = test::matmul(8, 8, 8);
   Schedule s(t.program);
