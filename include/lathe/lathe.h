@@ -2,6 +2,7 @@
 // All of Lathe's public headers. A program that only runs compiled kernels includes those of lathe/runtime/
 // alone.
 
+#include "lathe/compile.h"
 #include "lathe/digest.h"
 #include "lathe/dtype.h"
 #include "lathe/error.h"
@@ -16,6 +17,10 @@
 #include "lathe/runtime/tensor.h"
 #include "lathe/runtime/thread_pool.h"
 #include "lathe/runtime/timer.h"
+#include "lathe/schedule.h"
 #include "lathe/stmt.h"
 #include "lathe/target.h"
 #include "lathe/te.h"
+#include "lathe/trace.h"
+#include "lathe/tuner.h"
+#include "lathe/workload.h"
