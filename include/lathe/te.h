@@ -141,6 +141,18 @@ struct Reductions {
 };
 using Reduction = Reductions<1>;
 
+// So that a compiler's message says what to do.
+#define LATHE_NO_OPERATOR(op)                                                                        \
+  template <int N, class T>                                                                          \
+  void operator op(const Reductions<N>& give_the_reduction_a_compute_of_its_own, const T&) = delete; \
+  template <class T, int N>                                                                          \
+  void operator op(const T&, const Reductions<N>& give_the_reduction_a_compute_of_its_own) = delete
+LATHE_NO_OPERATOR(+);
+LATHE_NO_OPERATOR(-);
+LATHE_NO_OPERATOR(*);
+LATHE_NO_OPERATOR(/);
+#undef LATHE_NO_OPERATOR
+
 using Axes = std::initializer_list<Axis>;
 
 // Each also takes its axes as a std::vector<Axis>.
