@@ -212,12 +212,24 @@ BlockRef Schedule::block(const std::string& name, Site site) {
   return as_blocks(apply(std::move(step), site))[0];
 }
 
+namespace {
+
+/// The buffer that holds the tensor: one that had to be renamed is another than the tensor's own.
+Buffer buffer_for(const Program& program, const Tensor& tensor, const char* primitive, Site site) {
+  if (!tensor.defined()) refuse_query(Code::S006, std::string(primitive) + ": the Tensor is empty", site);
+  const Buffer renamed = buffer_of(program, tensor);
+  return renamed.defined() ? renamed : tensor.buffer();
+}
+
+}  // namespace
+
 BlockRef Schedule::block(const Tensor& tensor, Site site) {
+  const Buffer buffer = buffer_for(program(), tensor, "block", site);
   // The last writer: of a decomposed reduction the update, of a cached write the store.
   std::string name;
   schedule::for_each_block(program()->body, [&](const Block& b, const Stmt&) {
     for (const BufferRegion& w : b.writes) {
-      if (w.buffer.same_as(tensor.buffer())) name = b.name();
+      if (w.buffer.same_as(buffer)) name = b.name();
     }
     return true;
   });
@@ -369,7 +381,10 @@ BlockRef Schedule::cache_read(BlockRef block, int buffer, Scope scope, Site site
   return as_blocks(apply(make_step("cache_read", block, std::int64_t{buffer}, scope_symbol(scope)), site))[0];
 }
 BlockRef Schedule::cache_read(BlockRef block, const Tensor& tensor, Scope scope, Site site) {
-  return cache_read(block, schedule::read_position(get(block, site), tensor.buffer(), site), scope, site);
+  return cache_read(
+      block,
+      schedule::read_position(get(block, site), buffer_for(program(), tensor, "cache_read", site), site),
+      scope, site);
 }
 BlockRef Schedule::cache_write(BlockRef block, Scope scope, Site site) {
   return as_blocks(apply(make_step("cache_write", block, scope_symbol(scope)), site))[0];
@@ -394,13 +409,14 @@ void Schedule::transform_layout(BlockRef block, int buffer, const IndexMap& map,
 void Schedule::transform_layout(BlockRef block, const Tensor& tensor,
                                 const std::function<std::vector<Expr>(const std::vector<Var>&)>& map,
                                 Site site) {
+  const Buffer buffer = buffer_for(program(), tensor, "transform_layout", site);
   IndexMap index_map;
-  for (int i = 0; i < tensor.buffer()->rank(); ++i) index_map.from.push_back(Var("i" + std::to_string(i)));
+  for (int i = 0; i < buffer->rank(); ++i) index_map.from.push_back(Var("i" + std::to_string(i)));
   index_map.to = map(index_map.from);
   const Block& b = get(block, site);
   const bool written = std::any_of(b.writes.begin(), b.writes.end(),
-                                   [&](const BufferRegion& w) { return w.buffer.same_as(tensor.buffer()); });
-  transform_layout(block, written ? -1 : schedule::read_position(b, tensor.buffer(), site), index_map, site);
+                                   [&](const BufferRegion& w) { return w.buffer.same_as(buffer); });
+  transform_layout(block, written ? -1 : schedule::read_position(b, buffer, site), index_map, site);
 }
 void Schedule::store_hint(BlockRef block, bool non_temporal, Site site) {
   apply(make_step("store_hint", block, std::int64_t{non_temporal}), site);
