@@ -1,5 +1,8 @@
 // The loop nest and block of a compute.
 
+#include <algorithm>
+
+#include "arith/regions.h"
 #include "ir/reduction.h"
 #include "ir/visitor.h"
 #include "te/nodes.h"
@@ -7,45 +10,26 @@
 namespace lathe {
 namespace {
 
-/// One region a buffer that `exprs` read: a point where all reads agree and the subscripts are no data, else
-/// the whole dimension. Buffers in `except` are left out.
-std::vector<BufferRegion> read_regions(const std::vector<Expr>& exprs, const std::vector<Buffer>& except) {
-  std::vector<BufferRegion> regions;
-  auto is_excepted = [&](const Buffer& b) {
-    return std::any_of(except.begin(), except.end(), [&](const Buffer& x) { return x.same_as(b); });
-  };
-  auto add = [&](const Load& l) {
-    auto at = std::find_if(regions.begin(), regions.end(),
-                           [&](const BufferRegion& r) { return r.buffer.same_as(l.buffer); });
-    const bool is_new = at == regions.end();
-    if (is_new) at = regions.insert(at, {l.buffer, {}});
-    for (std::size_t d = 0; d < l.indices.size(); ++d) {
-      bool is_data = false;
-      walk(l.indices[d], [&](const Expr& e) { return !(is_data |= e.kind() == ExprKind::Load); });
-      const Range point{l.indices[d], 1}, all{0, l.buffer->shape[d]};
-      if (is_new) {
-        at->ranges.push_back(is_data ? all : point);
-      } else if (is_data || !structural_equal(at->ranges[d].min, point.min)) {
-        at->ranges[d] = all;
-      }
-    }
-  };
-  for (const Expr& e : exprs) {
-    walk(e, [&](const Expr& x) {
-      const Load* l = x.as<Load>();
-      if (l && !is_excepted(l->buffer)) add(*l);
-      return true;
-    });
-  }
-  return regions;
-}
-
 /// One loop and one iteration variable of the block in the making.
 struct Dimension {
   Var loop, iter;
   Expr extent;
   IterKind kind;
 };
+
+/// What the block reads besides its own outputs.
+std::vector<BufferRegion> reads_of(const Block& block, const std::vector<Buffer>& outputs) {
+  std::vector<arith::Domain> domains;
+  for (const IterVar& i : block.iters) domains.push_back({i.var, i.extent});
+  std::vector<Stmt> both{block.body};
+  if (block.init.defined()) both.insert(both.begin(), block.init);
+  std::vector<BufferRegion> reads;
+  for (arith::Region& r : arith::accesses(make_seq(std::move(both)), domains).reads) {
+    auto same = [&](const Buffer& b) { return b.same_as(r.region.buffer); };
+    if (std::none_of(outputs.begin(), outputs.end(), same)) reads.push_back(std::move(r.region));
+  }
+  return reads;
+}
 
 }  // namespace
 
@@ -75,9 +59,9 @@ Stmt build_block(const Compute& compute, const std::vector<Buffer>& outputs, Lab
   }
   std::vector<Expr> values;
   for (const Expr& v : compute.values) values.push_back(substitute(v, to_iter));
-  std::vector<Expr> begin;
   if (reduction) {
-    begin = reduction->options.initial.empty() ? reduction->reducer->identity : reduction->options.initial;
+    std::vector<Expr> begin =
+        reduction->options.initial.empty() ? reduction->reducer->identity : reduction->options.initial;
     for (Expr& e : begin) e = substitute(e, to_iter);
     block->reducer = reduction->reducer;
     block->init = make_reduction_init(outputs, position, begin);
@@ -85,9 +69,7 @@ Stmt build_block(const Compute& compute, const std::vector<Buffer>& outputs, Lab
   } else {
     block->body = make_reduction_init(outputs, position, values);
   }
-  std::vector<Expr> read = begin;
-  read.insert(read.end(), values.begin(), values.end());
-  block->reads = read_regions(read, outputs);
+  block->reads = reads_of(*block, outputs);
   for (const Buffer& b : outputs) {
     std::vector<Range> point;
     for (const Expr& e : position) point.push_back({e, 1});

@@ -1,3 +1,5 @@
+#include "ir/printer.h"
+#include "ir/visitor.h"
 #include "lathe/lathe.h"
 
 using namespace lathe;
@@ -303,4 +305,24 @@ TEST_CASE("sugar keeps the type of its operand") {
   CHECK(to_string(relu(x(0))) == "max(x[0], 0.0)");
   CHECK(to_string(clamp(x(0), 0, 6)) == "min(max(x[0], 0.0), 6.0)");
   CHECK(relu(x(0)).dtype() == bf16);
+}
+
+TEST_CASE("a block declares what it reads: narrowed by conditions, whole where data decides") {
+  Tensor x = placeholder("x", {4, 5}, f32), ids = placeholder("ids", {3}, i32);
+  auto reads = [&](const Tensor& t) {
+    const Program p = program("p", {x, ids}, {t});
+    std::string out;
+    walk(p->body, [&](const Stmt& s) {
+      if (const Block* b = s.as<Block>()) {
+        Names names(p);
+        for (const BufferRegion& r : b->reads) out += to_string(r, names) + " ";
+      }
+      return true;
+    });
+    return out;
+  };
+  Axis r = reduce_axis(5, "r");
+  CHECK(reads(compute("y", {4}, [&](Var i) { return sum(x(i, r), {r}); })) == "x[vi, vr] ");
+  CHECK(reads(compute("y", {3, 5}, [&](Var i, Var j) { return x(ids(i), j); })) == "ids[vi] x[0..4, vj] ");
+  CHECK(reads(compute("y", {3}, [&](Var i) { return x(i, 0) + x(i + 1, 0); })) == "x[vi .. +2, 0] ");
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "arith/block_check.h"
 #include "lathe/interp.h"
 #include "lathe/te.h"
 
@@ -13,6 +14,8 @@ namespace {
 
 interp::Outcome run(const Program& p, std::vector<Array> inputs, std::vector<std::int64_t> sizes = {}) {
   REQUIRE(well_formed(p) == std::vector<std::string>{});
+  REQUIRE(arith::check_blocks(p) == std::vector<std::string>{});
+  REQUIRE(structural_equal(program_from_json(to_json(p)), p));
   interp::Outcome out = interp::run(p, inputs, sizes);
   REQUIRE(out.report.text() == "");
   return out;
