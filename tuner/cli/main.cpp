@@ -33,6 +33,20 @@ struct Common {
   bool json = false;
 };
 
+RecordStore open_to_read(const std::string& path) {
+  records::OpenOptions options;
+  options.mode = records::OpenMode::ReadOnly;
+  options.create = false;
+  return RecordStore::open(path, options);
+}
+
+records::Query query_for(const Workload& workload, const Target& target) {
+  records::Query query;
+  query.key = record_key(workload, target);
+  query.regime = records::Regime::Warm;
+  return query;
+}
+
 int list_workloads(const Common& common) {
   ordered_json all = ordered_json::array();
   for (const WorkloadKind& kind : workload_kinds()) {
@@ -138,9 +152,8 @@ struct Choice {
 };
 Choice choose(const Workload& workload, const Target& target, const std::string& db) {
   if (std::ifstream(db).good()) {
-    RecordStore store = RecordStore::open(db, {.mode = records::OpenMode::ReadOnly, .create = false});
-    const records::Lookup found =
-        store.lookup({.key = record_key(workload, target), .regime = records::Regime::Warm});
+    RecordStore store = open_to_read(db);
+    const records::Lookup found = store.lookup(query_for(workload, target));
     if (const records::Hit* hit = std::get_if<records::Hit>(&found)) {
       return {
           replay(workload, hit->trial),
@@ -253,7 +266,7 @@ int show(const Common& common, const std::string& spec, const std::string& as, c
 }
 
 int db_list(const Common& common) {
-  RecordStore store = RecordStore::open(common.db, {.mode = records::OpenMode::ReadOnly, .create = false});
+  RecordStore store = open_to_read(common.db);
   ordered_json all = ordered_json::array();
   for (const records::Winner& w : store.winners()) {
     all.push_back({{"workload", w.workload.spec},
@@ -271,8 +284,8 @@ int db_list(const Common& common) {
 int db_best(const Common& common, const std::string& spec, int k) {
   const Workload workload = Workload::parse(spec);
   const Target target = Target::parse(common.target);
-  RecordStore store = RecordStore::open(common.db, {.mode = records::OpenMode::ReadOnly, .create = false});
-  const records::Query query{.key = record_key(workload, target), .regime = records::Regime::Warm};
+  RecordStore store = open_to_read(common.db);
+  const records::Query query = query_for(workload, target);
   const std::vector<records::Trial> best = store.best(query, k);
   for (const records::Trial& t : best) std::printf("%10.4f ms  %s\n", t.p10 * 1e3, t.uid.hex().c_str());
   if (best.empty()) {
@@ -283,7 +296,7 @@ int db_best(const Common& common, const std::string& spec, int k) {
 }
 
 int db_export(const Common& common, const std::string& path) {
-  RecordStore store = RecordStore::open(common.db, {.mode = records::OpenMode::ReadOnly, .create = false});
+  RecordStore store = open_to_read(common.db);
   if (path == "-") {
     store.export_lines(std::cout);
     return 0;
@@ -306,7 +319,7 @@ int db_import(const Common& common, const std::string& path) {
 }
 
 int db_check(const Common& common) {
-  RecordStore store = RecordStore::open(common.db, {.mode = records::OpenMode::ReadOnly, .create = false});
+  RecordStore store = open_to_read(common.db);
   const std::vector<std::string> problems = store.check();
   for (const std::string& p : problems) std::cout << p << "\n";
   if (problems.empty()) std::cout << common.db << ": good\n";
