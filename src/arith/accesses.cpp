@@ -76,6 +76,15 @@ class AccessFinder : public Visitor {
   }
 
  private:
+  static bool depends_on_data(const Expr& index) {
+    bool loads = false;
+    walk(index, [&](const Expr& e) {
+      loads |= e.as<Load>() != nullptr;
+      return !loads;
+    });
+    return loads;
+  }
+
   template <class F>
   void under(const Expr& condition, F body) {
     if (condition.dtype().is_vector() || is_true(condition)) return body();
@@ -90,7 +99,11 @@ class AccessFinder : public Visitor {
     bool exact = true;
     for (const Expr& i : indices) {
       const Ramp* ramp = i.as<Ramp>();
-      if (!i.dtype().is_vector()) {
+      if (depends_on_data(i)) {
+        // Which element is known only when it runs.
+        touched.ranges.push_back({0, buffer->shape[touched.ranges.size()]});
+        exact = false;
+      } else if (!i.dtype().is_vector()) {
         touched.ranges.push_back({i, 1});
       } else if (const Broadcast* b = i.as<Broadcast>()) {
         touched.ranges.push_back({b->value, 1});
