@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "codegen/llvm/emitter.h"
-#include "codegen/llvm/math.h"
+#include "codegen/llvm/math_functions.h"
 
 namespace lathe::codegen::cpu {
 

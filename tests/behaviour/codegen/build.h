@@ -51,12 +51,20 @@ class Array {
   explicit Array(std::size_t n, T value = T{}) : storage_(n * sizeof(T) + 64), n_(n) {
     auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
     data_ = reinterpret_cast<T*>((address + 63) / 64 * 64);
-    for (std::size_t i = 0; i < n; ++i) data_[i] = value;
+    if (n < (std::size_t{1} << 40))
+      std::fill_n(data_, n, value);  // the bound quiets a false warning of GCC 12
   }
   Array(std::initializer_list<T> values) : Array(values.size()) {
     std::copy(values.begin(), values.end(), data_);
   }
   Array(const Array& other) : Array(other.n_) { std::copy(other.begin(), other.end(), data_); }
+  Array& operator=(const Array& other) {
+    Array copy(other);
+    storage_.swap(copy.storage_);
+    data_ = copy.data_;
+    n_ = copy.n_;
+    return *this;
+  }
   T* data() { return data_; }
   const T* begin() const { return data_; }
   const T* end() const { return data_ + n_; }
