@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "interp/race.h"
 #include "lathe/interp.h"
 
 namespace lathe::interp {
@@ -58,15 +59,6 @@ struct BufferInfo {
   bool read_only = false;
   bool output = false;
   bool strided = false;  ///< has strides of its own
-};
-
-/// Who touched an element last, for the race check. `kernel` counts the outermost parallel or thread-bound
-/// loops; accesses of different kernels are ordered, so are those of one block in different epochs.
-struct Toucher {
-  std::uint32_t kernel = 0, block = 0, thread = 0, epoch = 0, warp_epoch = 0;
-};
-struct Touched {
-  Toucher write, read, other_read;
 };
 
 /// Memory of a buffer. `shape` has the rank of the subscripts that the accesses use.
@@ -195,6 +187,7 @@ struct Machine {
   std::uint32_t kernels = 0;
   std::uint32_t blocks = 0;
   std::uint32_t threads = 0;
+  std::uint32_t vectors = 0;
   bool equal_writes_agree = false;  ///< two threads may write the same value
   bool track_state = false, track_touched = false;
   std::uint64_t random_state = 0;
@@ -214,6 +207,8 @@ struct Machine {
   Instance* make_instance(const BufferInfo& info, std::vector<std::int64_t> shape,
                           std::vector<std::int64_t> strides, bool temp);
   void release(Instance* instance);
+  /// Throws UserError LTH-I003 when `n` things of so many bytes do not fit beside what is alive.
+  void check_memory(std::int64_t n, std::int64_t bytes_each, const std::string& what) const;
   /// Sets `fuel` to `steps` or what is left. Throws UserError LTH-I004 when nothing is.
   void refuel(std::uint64_t steps);
 };
@@ -247,7 +242,7 @@ namespace op {
   X(move) X(move_masked) X(broadcast) X(ramp)                                                         \
   X(logical_not) X(mask_and) X(mask_and_not)                                                          \
   X(jump) X(jump_if_zero) X(jump_if_nonzero) X(jump_if_no_lane)                                       \
-  X(loop_begin) X(loop_next) X(spread_begin) X(spread_next) X(count) X(allocate) X(free)              \
+  X(loop_begin) X(loop_next) X(lanes_begin) X(lanes_next) X(spread_begin) X(spread_next) X(count) X(allocate) X(free)              \
   X(check_domain) X(extern_call) X(end)                                                               \
   X(thread_begin) X(thread_end) X(barrier) X(warp_barrier)
 // clang-format on

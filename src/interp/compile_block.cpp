@@ -41,9 +41,11 @@ void split_and(const Expr& e, std::vector<Expr>& out) {
 /// Who writes which buffer, and over which thread axes reductions go.
 void Compiler::find_writers() {
   std::unordered_map<const VarNode*, ThreadAxis> axis_of;
+  std::unordered_set<const VarNode*> vectorized;
   walk(program_->body, [&](const Stmt& s) {
     if (const For* loop = s.as<For>()) {
       if (loop->for_kind == ForKind::ThreadBound) axis_of[loop->var.node()] = loop->axis;
+      if (loop->for_kind == ForKind::Vectorized) vectorized.insert(loop->var.node());
     }
     const Block* b = s.as<Block>();
     if (!b) return true;
@@ -54,9 +56,11 @@ void Compiler::find_writers() {
     for (std::size_t i = 0; i < b->iters.size(); ++i) {
       if (b->iters[i].kind != IterKind::Reduce) continue;
       for (const VarNode* v : loop_vars_.of(b->bindings[i])) {
+        if (vectorized.count(v)) take_turns_.insert(b->label.get());
         auto axis = axis_of.find(v);
         if (axis == axis_of.end() || axis->second < ThreadAxis::ThreadX) continue;
         code_.serial_threads = true;
+        take_turns_.insert(b->label.get());
         for (const BufferNode* w : touched.writes) reduced_over_[w][static_cast<int>(axis->second)] = true;
       }
     }

@@ -271,9 +271,8 @@ Access* Compiler::make_access(const Buffer& buffer, const std::vector<Expr>& ind
   Access* access = code_.accesses.back().get();
   access->info = &buffer_info(buffer);
   buffer_register(buffer);
-  // Threads take turns in a reduction that goes over them.
-  const bool takes_turns =
-      block_ && reduced_over_.count(buffer.get()) && writers_[buffer.get()].count(block_->label.get());
+  const Node* label = block_ ? block_->label.get() : nullptr;
+  const bool takes_turns = label && take_turns_.count(label) && writers_[buffer.get()].count(label);
   access->check_race = options_.check_races && !takes_turns;
   if (static_cast<int>(indices.size()) != buffer->rank()) {
     if (indices.size() != 1) {

@@ -80,7 +80,8 @@ void Compiler::for_stmt(const For& n) {
   if (thread_axis && n.axis == ThreadAxis::None) refuse("loop \"" + n.var.name() + "\" is bound to no axis");
   const bool spread = n.for_kind == ForKind::Parallel || block_axis;
   const std::uint32_t var = new_register();
-  const std::uint32_t own = spread ? new_register(7) : kNone;
+  const bool lanes = n.for_kind == ForKind::Vectorized && blocks_ && options_.check_races;
+  const std::uint32_t own = spread ? new_register(7) : lanes ? new_register() : kNone;
   Operand value{var, {}, {}};
   if (extent.known)
     value.between = Operand::Between{0, *extent.known - 1};
@@ -88,7 +89,10 @@ void Compiler::for_stmt(const For& n) {
     value.between = Operand::Between{0, std::max<std::int64_t>(extent.between->high - 1, 0)};
   vars_[n.var.node()] = value;
   push_scope(n.var, var);
-  Instr& begin = emit(spread ? op::spread_begin : thread_axis ? op::thread_begin : op::loop_begin);
+  Instr& begin = emit(spread        ? op::spread_begin
+                      : thread_axis ? op::thread_begin
+                      : lanes       ? op::lanes_begin
+                                    : op::loop_begin);
   begin.dst = var, begin.a = extent.reg, begin.b = own;
   begin.extra = block_axis;
   if (thread_axis) {
@@ -112,6 +116,13 @@ void Compiler::for_stmt(const For& n) {
     thread_vars_.insert(n.var.node());
   }
   loops_.push_back(&n);
+  // Memory that belongs to a block or thread, made outside of all blocks: each block has its own.
+  std::vector<AllocateInfo*> outside;
+  for (const auto& [buffer, allocation] : allocated_) {
+    if (block_axis && buffer->scope != Scope::Global) outside.push_back(allocation);
+  }
+  std::sort(outside.begin(), outside.end(), [](auto* a, auto* b) { return a->reg < b->reg; });
+  for (const AllocateInfo* a : outside) allocate(a->info->buffer);
   auto temps = scopes_.find(&n);
   if (temps != scopes_.end()) {
     for (const Buffer& b : temps->second) allocate(b);
@@ -125,9 +136,17 @@ void Compiler::for_stmt(const For& n) {
   if (temps != scopes_.end()) {
     for (const Buffer& b : temps->second) free_buffer(b);
   }
+  for (AllocateInfo* a : outside) {
+    free_buffer(a->info->buffer);
+    allocated_[a->info->buffer.get()] = a;
+    buffer_registers_[a->info->buffer.get()] = a->reg;
+  }
   loops_.pop_back();
   if (thread_axis) --thread_depth_;
-  Instr& next = emit(spread ? op::spread_next : thread_axis ? op::thread_end : op::loop_next);
+  Instr& next = emit(spread        ? op::spread_next
+                     : thread_axis ? op::thread_end
+                     : lanes       ? op::lanes_next
+                                   : op::loop_next);
   next.dst = var, next.a = extent.reg, next.b = own;
   next.extra = block_axis;
   next.imm = static_cast<std::int64_t>(start + 1) - static_cast<std::int64_t>(here() - 1);

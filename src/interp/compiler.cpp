@@ -53,8 +53,9 @@ Bytecode Compiler::compile() {
   find_writers();
   walk(program_->body, [&](const Stmt& s) {
     if (const For* loop = s.as<For>()) {
-      has_parallel_ =
-          has_parallel_ || loop->for_kind == ForKind::Parallel || loop->for_kind == ForKind::ThreadBound;
+      has_parallel_ = has_parallel_ || loop->for_kind == ForKind::Parallel ||
+                      loop->for_kind == ForKind::ThreadBound ||
+                      (loop->for_kind == ForKind::Vectorized && blocks_);
     }
     if (const Allocate* a = s.as<Allocate>()) {  // has its place already
       for (auto& [where, buffers] : scopes_) {

@@ -124,6 +124,8 @@ class Compiler {
   std::unordered_map<const BufferNode*, std::unordered_set<const Node*>> writers_;  ///< labels of blocks
   /// Thread axes over which a reduction into the buffer goes.
   std::unordered_map<const BufferNode*, std::array<bool, 8>> reduced_over_;
+  /// Labels of reductions over threads or lanes, which take turns at the output.
+  std::unordered_set<const Node*> take_turns_;
   std::vector<const For*> loops_;  ///< around
   /// What was computed in an outer loop already, and the variables that such may use.
   std::unordered_map<const ExprNode*, Operand> hoisted_;

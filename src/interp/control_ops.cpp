@@ -113,6 +113,26 @@ const Instr* loop_next(const Instr* p, Slot* r, Context& c) {
   return next;
 }
 
+/// A vectorised loop: as `loop_begin` and `loop_next`, and its iterations are lanes to the race check, unless a
+/// vectorised loop goes on already. b: a register that says whether this is the outermost.
+const Instr* lanes_begin(const Instr* p, Slot* r, Context& c) {
+  r[p->b].i = c.self.vector == 0;
+  if (r[p->b].i) {
+    c.self.vector = ++c.machine->vectors;
+    c.self.lane = 0;
+  }
+  const Instr* next = loop_begin(p, r, c);
+  if (next != p + 1 && r[p->b].i) c.self.vector = 0;
+  return next;
+}
+const Instr* lanes_next(const Instr* p, Slot* r, Context& c) {
+  if (r[p->b].i) {
+    ++c.self.lane;
+    if (r[p->dst].i + 1 >= r[p->a].i) c.self.vector = 0;
+  }
+  return loop_next(p, r, c);
+}
+
 // A parallel loop, or one bound to a block axis. b: seven registers of its own: how many iterations are done,
 // then how their order is scrambled (factor, offset), then the Toucher outside (kernel, block, thread, epoch).
 

@@ -111,6 +111,25 @@ void check_array(const Program& program, const Param& param, const ArrayView& ar
   }
 }
 
+/// Parameters do not overlap; two that are only read may.
+void check_apart(const Program& program, const std::vector<const Param*>& params,
+                 const std::vector<ArrayView>& arrays) {
+  auto written = [](const Param* p) { return p->role == ParamRole::Output || p->role == ParamRole::InOut; };
+  auto begin = [&](std::size_t i) { return reinterpret_cast<std::uintptr_t>(arrays[i].data); };
+  auto end = [&](std::size_t i) {
+    return begin(i) + static_cast<std::uintptr_t>(elements(arrays[i].shape) * arrays[i].dtype.bytes());
+  };
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (begin(i) >= end(j) || begin(j) >= end(i) || begin(i) == end(i) || begin(j) == end(j)) continue;
+      if (!written(params[i]) && !written(params[j])) continue;
+      throw UserError(Code::I002, "the arrays given for " + param_text(*params[j]) + " and " +
+                                      param_text(*params[i]) + " of program \"" + program->name +
+                                      "\" overlap, and the program writes one of them");
+    }
+  }
+}
+
 // ---- reports -------------------------------------------------------------------------------------------
 
 void add_counts(Machine& m) {
@@ -261,6 +280,8 @@ Report execute(const Program& program, const std::vector<ArrayView>& arrays,
                                       param_text(*params[i]) + " has the strides " + shape_text(strides[i]));
     }
   }
+
+  check_apart(program, params, arrays);
 
   Compiler compiler(program, sizes, options);
   const Bytecode code = compiler.compile();

@@ -37,20 +37,23 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
+void Machine::check_memory(std::int64_t n, std::int64_t bytes_each, const std::string& what) const {
+  const bool countable = n >= 0 && n < (std::int64_t{1} << 48);
+  if (countable && bytes_alive + n * bytes_each <= options.memory_limit) return;
+  throw UserError(Code::I003,
+                  what + ": needs " + (countable ? bytes_text(n * bytes_each) : "more than 2^48 elements") +
+                      ", " + bytes_text(bytes_alive) + " are in use, and the interpreter's limit is " +
+                      bytes_text(options.memory_limit) +
+                      " (shadows of checks included); use smaller sizes, switch checks off, or raise "
+                      "Options::memory_limit");
+}
+
 Instance* Machine::make_instance(const BufferInfo& info, std::vector<std::int64_t> shape,
                                  std::vector<std::int64_t> strides, bool temp) {
   const std::int64_t n = elements(shape, strides);
   const std::int64_t per_element = (temp ? info.dtype.bytes() : 0) + (track_state ? 1 : 0) +
                                    (track_touched ? static_cast<std::int64_t>(sizeof(Touched)) : 0);
-  if (n < 0 || bytes_alive + n * per_element > options.memory_limit) {
-    throw UserError(Code::I003, "buffer \"" + info.name + "\" of shape " + shape_text(shape) + " needs " +
-                                    (n < 0 ? std::string("more than 2^48 elements")
-                                           : bytes_text(n * per_element) + " (with shadows)") +
-                                    ", " + bytes_text(bytes_alive) +
-                                    " are in use, and the interpreter's limit is " +
-                                    bytes_text(options.memory_limit) +
-                                    "; use smaller sizes, switch checks off, or raise Options::memory_limit");
-  }
+  check_memory(n, per_element, "buffer \"" + info.name + "\" of shape " + shape_text(shape));
   Instance* b;
   auto& waiting = pool[info.id];
   if (!waiting.empty() && waiting.back()->capacity >= n) {

@@ -34,54 +34,24 @@ std::string shape_text(const Instance& b, bool flat) {
   return violate(c, p, p + 1, kind, access.info, subscripts(access, r, lane), std::move(detail));
 }
 
-/// Is what `by` did ordered before what `now` does?
-bool ordered(const Toucher& by, const Toucher& now) {
-  if (by.kernel != now.kernel) return true;
-  if (by.block != now.block) return false;
-  if (by.thread == now.thread || by.epoch != now.epoch) return true;
-  constexpr std::uint32_t kWarp = 32;
-  return by.thread / kWarp == now.thread / kWarp && by.warp_epoch != now.warp_epoch;
-}
-
-std::string toucher_text(const Toucher& t) {
-  return "block " + std::to_string(t.block) + " thread " + std::to_string(t.thread);
-}
-
-/// Two readers are enough: whoever writes later and is not both of them meets one. A reader that is ordered
-/// before this one in its own block needs no memory, for a writer that is not ordered after it is not ordered
-/// after this one either.
-void note_read(Touched& t, const Toucher& self) {
-  if (t.read.kernel != self.kernel) {
-    t.read = t.other_read = self;
-    return;
-  }
-  const bool other_spans_blocks = t.other_read.kernel == self.kernel && t.other_read.block != t.read.block;
-  if (t.read.block != self.block || (!ordered(t.read, self) && !other_spans_blocks))
-    t.other_read = t.read;
-  else if (!other_spans_blocks && (t.other_read.kernel != self.kernel || ordered(t.other_read, self)))
-    t.other_read = self;
-  t.read = self;
-}
-
 [[gnu::noinline]] bool check_race(const Instr* p, Slot* r, Context& c, Instance& b, std::int64_t offset,
                                   std::uint32_t lane, bool store, bool same) {
   Touched& t = b.touched[offset];
   const Toucher& self = c.self;
   const Toucher* other = nullptr;
-  const char* what = store ? "written by both: " : "written by one, read by the other: ";
+  const char* what = store ? "is written by both of" : "is written by one and read by the other of";
   if (!same && !ordered(t.write, self)) other = &t.write;
   if (store && !other) {
     if (!ordered(t.read, self))
       other = &t.read;
     else if (!ordered(t.other_read, self))
       other = &t.other_read;
-    if (other) what = "read by one, written by the other: ";
+    if (other) what = "is read by one and written by the other of";
   }
   store ? void(t.write = self) : note_read(t, self);
   if (!other) return true;
-  const std::string detail = std::string(what) + toucher_text(*other) + " and " + toucher_text(self) +
-                             ", with nothing that orders them";
-  return at_element(p, r, c, lane, ViolationKind::Race, detail) != nullptr;
+  return at_element(p, r, c, lane, ViolationKind::Race,
+                    std::string(what) + " two threads, iterations or lanes that nothing orders") != nullptr;
 }
 
 /// The shadow checks of a read. False: the run stops.
@@ -92,7 +62,7 @@ inline bool shadow_read(const Instr* p, Slot* r, Context& c, Instance& b, std::i
     if (!at_element(p, r, c, lane, ViolationKind::Uninitialized, "read before anything is written there"))
       return false;
   }
-  if (c.self.kernel && b.touched && access_of(p).check_race)
+  if ((c.self.kernel | c.self.vector) && b.touched && access_of(p).check_race)
     return check_race(p, r, c, b, offset, lane, false, false);
   return true;
 }
@@ -118,7 +88,7 @@ bool shadow_write(const Instr* p, Slot* r, Context& c, Instance& b, std::int64_t
     }
     b.state[offset] |= kInitialized | kWritten;
   }
-  if (c.self.kernel && b.touched && access_of(p).check_race) {
+  if ((c.self.kernel | c.self.vector) && b.touched && access_of(p).check_race) {
     return check_race(p, r, c, b, offset, lane, true,
                       c.machine->equal_writes_agree && same_value<K>(old, value));
   }

@@ -42,6 +42,8 @@ void ThreadGroup::fork(int parent, const Instr* loop) {
   const std::int64_t extent = from.registers[loop->a].i;
   const std::size_t file = machine_.code->registers.size();
   extents_[axis_number(info.axis)] = extent;
+  machine_.check_memory(extent, static_cast<std::int64_t>(file * sizeof(Slot) + sizeof(Thread)),
+                        "the threads of a block");
   for (std::int64_t i = 0; i < extent; ++i) {
     auto thread = std::make_unique<Thread>();
     thread->registers.assign(from.registers, from.registers + file);

@@ -325,5 +325,61 @@ TEST_CASE("virtual threads are threads before synchronisation", "[interp]") {
   }
 }
 
+TEST_CASE("the lanes of a vectorised loop may not depend on one another", "[interp]") {
+  Buffer a("a", i32, {9}), c("c", i32, {1});
+  Var i("i"), vi("vi");
+  auto report = [&](Expr write, Expr read) {
+    Stmt b = block("b", {{vi, 8, i}}, store(a, {write}, load(a, {read}) + make_int(i32, 1)));
+    return run(Program("p", {inout(a)}, {}, loop(i, 8, b, ForKind::Vectorized)), {Array::iota(i32, {9})})
+        .report;
+  };
+  REQUIRE(report(vi, vi).ok());
+  REQUIRE(report(vi + 1, vi).has(ViolationKind::Race));
+  REQUIRE(report(vi, vi + 1).has(ViolationKind::Race));
+  // A reduction takes turns, whatever runs it.
+  Stmt sum = block("sum", {{vi, 9, i, IterKind::Reduce}}, store(c, {0}, load(c, {0}) + load(a, {vi})),
+                   store(c, {0}, make_int(i32, 0)));
+  const Outcome o =
+      run(Program("p", {in(a), out(c)}, {}, loop(i, 9, sum, ForKind::Vectorized)), {Array::iota(i32, {9})});
+  REQUIRE(o.report.text() == "");
+  REQUIRE(o["c"].get_int(0) == 36);
+}
+
+TEST_CASE("vectorised loops one after the other, or inside a parallel loop, are ordered", "[interp]") {
+  Buffer a("a", i32, {4, 8}), t("t", i32, {4, 8}), c("c", i32, {4, 8});
+  Var i("i"), j("j"), k("k"), vi("vi"), vj("vj"), wi("wi"), wj("wj");
+  Stmt first = loop(j, 8, block("t", {{vi, 4, i}, {vj, 8, j}}, store(t, {vi, vj}, load(a, {vi, vj}))),
+                    ForKind::Vectorized);
+  Stmt second = loop(k, 8, block("c", {{wi, 4, i}, {wj, 8, k}}, store(c, {wi, wj}, load(t, {wi, 7 - wj}))),
+                     ForKind::Vectorized);
+  for (ForKind kind : {ForKind::Serial, ForKind::Parallel}) {
+    const Outcome o = run(Program("p", {in(a), out(c)}, {t}, loop(i, 4, seq({first, second}), kind)),
+                          {Array::iota(i32, {4, 8})});
+    REQUIRE(o.report.text() == "");
+    REQUIRE(o["c"].get_int({3, 0}) == 31);
+  }
+}
+
+TEST_CASE("shared memory made outside of the blocks is each block's own", "[interp]") {
+  Buffer s("s", i32, {1}, Scope::Shared), c("c", i32, {4});
+  Var b("b"), d("d"), t("t");
+  Stmt body = seq({make_stmt<If>(t == 0, store(s, {0}, cast(i32, b))), barrier(),
+                   make_stmt<If>(t == 1, store(c, {b}, load(s, {0})))});
+  const Program good(
+      "p", {out(c)}, {},
+      make_stmt<Allocate>(s, bound(b, 4, ThreadAxis::BlockX, bound(t, 2, ThreadAxis::ThreadX, body))));
+  for (Order order : kOrders) {
+    const Outcome o = run_in(good, {}, order);
+    REQUIRE(o.report.text() == "");
+    for (int k = 0; k < 4; ++k) REQUIRE(o["c"].get_int(k) == k);
+  }
+  // What a kernel leaves there is gone in the next.
+  const Program lost(
+      "p", {out(c)}, {},
+      make_stmt<Allocate>(s, seq({bound(b, 4, ThreadAxis::BlockX, store(s, {0}, cast(i32, b))),
+                                  bound(d, 4, ThreadAxis::BlockX, store(c, {d}, load(s, {0})))})));
+  REQUIRE(run(lost, {}).report.has(ViolationKind::Uninitialized));
+}
+
 }  // namespace
 }  // namespace lathe::interp
