@@ -17,7 +17,10 @@ std::string error(const char* id, F f) {
     f();
   } catch (const UserError& e) {
     REQUIRE(describe(e.code()).id == id);
-    return e.what();
+    const std::string text = e.what(), suffix = std::string("  [") + id + "]";
+    REQUIRE(text.size() > suffix.size());
+    REQUIRE(text.substr(text.size() - suffix.size()) == suffix);
+    return text.substr(0, text.size() - suffix.size());
   }
   return "no error";
 }
