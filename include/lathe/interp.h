@@ -7,8 +7,12 @@
 // reduce variable of it, the inits (and nothing else) run in one pass in which that loop takes the value 0.
 // Intermediates in `temps` get one instance per iteration of the lowest common ancestor of their accesses,
 // poisoned (all bits set: NaN, -1) at entry.
-//   Thread-bound loops mean SIMT with explicit barriers in a program without blocks, and parallel loops with
-//   an implicit barrier after each statement in a program with blocks; see Options::threads.
+//   Thread-bound loops mean SIMT with explicit barriers in a program without blocks, and in a program with
+//   blocks parallel loops with implicit barriers (see Options::threads): the threads of a block wait for each
+//   other after every statement of a sequence that all of them reach, those in serial loops inside the
+//   thread-bound loop included, which is where lowering may put barriers. A loop bound to an axis that a loop
+//   around it has bound is run by each thread at its own coordinate. A thread-bound or vectorised reduce loop
+//   takes its iterations in order.
 //
 // Numbers.  Each operation is rounded to its type. f16 and bf16 round after every operation. An intrinsic of
 // a type narrower than f64 is computed by the double function of the C library and rounded once; of f64 it is
@@ -130,7 +134,7 @@ enum class ViolationKind : std::uint8_t {
   IndexOverflow,      ///< index arithmetic left 64 (or, narrowed, 32) bits
   OutsideDomain,      ///< a block variable outside 0 .. extent
   NegativeExtent,     ///< a loop or buffer extent below 0
-  Race,               ///< two threads or parallel iterations touch an element unordered, one of them writing
+  Race,               ///< two threads, parallel iterations or lanes touch an element unordered, one writing
   BarrierDivergence,  ///< threads of a block wait at different barriers, or some have ended
 };
 const char* spelling(ViolationKind kind);

@@ -242,7 +242,8 @@ namespace op {
   X(move) X(move_masked) X(broadcast) X(ramp)                                                         \
   X(logical_not) X(mask_and) X(mask_and_not)                                                          \
   X(jump) X(jump_if_zero) X(jump_if_nonzero) X(jump_if_no_lane)                                       \
-  X(loop_begin) X(loop_next) X(lanes_begin) X(lanes_next) X(spread_begin) X(spread_next) X(count) X(allocate) X(free)              \
+  X(loop_begin) X(loop_next) X(lanes_begin) X(lanes_next) X(spread_begin) X(spread_next)              \
+  X(count) X(allocate) X(free)                                                                        \
   X(check_domain) X(extern_call) X(end)                                                               \
   X(thread_begin) X(thread_end) X(barrier) X(warp_barrier)
 // clang-format on
