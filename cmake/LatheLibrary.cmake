@@ -22,9 +22,9 @@ endfunction()
 
 # lathe_library(target ALIAS name FOLDERS folder... [EXCEPT folder...]): a library of all sources below the folders
 # (relative to the repository root) but those below the exceptions, with the public headers and, privately, the layers
-# under src/.
+# under src/. With OBJECT instead of ALIAS: objects for another library, nothing that is installed.
 function(lathe_library target)
-  cmake_parse_arguments(ARG "" "ALIAS" "FOLDERS;EXCEPT" ${ARGN})
+  cmake_parse_arguments(ARG "OBJECT" "ALIAS" "FOLDERS;EXCEPT" ${ARGN})
   set(sources)
   foreach(folder ${ARG_FOLDERS})
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
@@ -33,11 +33,17 @@ function(lathe_library target)
   foreach(folder ${ARG_EXCEPT})
     list(FILTER sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${folder}/")
   endforeach()
-  add_library(${target} ${sources})
-  add_library(lathe::${ARG_ALIAS} ALIAS ${target})
+  if(ARG_OBJECT)
+    add_library(${target} OBJECT ${sources})
+  else()
+    add_library(${target} ${sources})
+    add_library(lathe::${ARG_ALIAS} ALIAS ${target})
+  endif()
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
                              PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_ALIAS})
   lathe_warnings(${target})
-  lathe_install_library(${target} ${ARG_ALIAS})
+  if(NOT ARG_OBJECT)
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_ALIAS})
+    lathe_install_library(${target} ${ARG_ALIAS})
+  endif()
 endfunction()

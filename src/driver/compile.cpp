@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
-#include "codegen/llvm/compile.h"
+#include "driver/code_options.h"
 #include "ir/visitor.h"
-#include "lower/lower.h"
 #include "support/error_codes.h"
 
 namespace lathe {
@@ -17,11 +16,12 @@ struct Kernel::State {
   codegen::cpu::LoadedCode code;
 };
 
-namespace {
+namespace driver {
 
 lower::Options lower_options(const Target& target, const CompileOptions& options) {
   lower::Options out;
-  out.form_fma = options.optimize && target.options.contract;
+  // Without the instruction a fused multiply-add takes twenty.
+  out.form_fma = options.optimize && target.options.contract && (!target.is_cpu() || target.cpu().fma());
   out.partition = out.vectorize = out.unroll = options.optimize;
   out.on_pass = options.on_pass;
   return out;
@@ -38,6 +38,7 @@ codegen::cpu::Machine machine_for(const Target& target) {
 codegen::cpu::Options codegen_options(const Target& target) {
   codegen::cpu::Options out;
   out.nnan = target.options.nnan;
+  out.fast_math = target.options.fast_math;
   return out;
 }
 
@@ -46,12 +47,13 @@ Program lowered(const Program& program, const Target& target, const CompileOptio
   return lower::lower(program, target, lower_options(target, options));
 }
 
-}  // namespace
+}  // namespace driver
 
 std::vector<char> compile_object(const Program& program, const Target& target,
                                  const CompileOptions& options) {
-  const codegen::cpu::Machine machine = machine_for(target);
-  return codegen::cpu::compile_lowered(lowered(program, target, options), machine, codegen_options(target));
+  const codegen::cpu::Machine machine = driver::machine_for(target);
+  return codegen::cpu::compile_lowered(driver::lowered(program, target, options), machine,
+                                       driver::codegen_options(target));
 }
 
 Kernel link(const Program& program, const Target& target, std::vector<char> object) {
@@ -65,7 +67,7 @@ Kernel link(const Program& program, const Target& target, std::vector<char> obje
   auto state = std::make_shared<Kernel::State>();
   state->program = program;
   state->target = target;
-  state->code = codegen::cpu::load(object, program->name);
+  state->code = codegen::cpu::load(object, codegen::cpu::kernel_symbol(program));
   state->object = std::move(object);
   Kernel kernel;
   kernel.function_ = state->code.function();
@@ -159,7 +161,7 @@ Program lower_until(const Program& program, const Target& target, const std::str
   Program p = program;
   std::string names;
   for (const lower::Pass& each : lower::passes(target)) {
-    p = each.run(p, target, lower_options(target, options));
+    p = each.run(p, target, driver::lower_options(target, options));
     if (pass == each.name) return p;
     names += (names.empty() ? "" : ", ") + std::string(each.name);
   }
@@ -175,13 +177,13 @@ std::vector<std::pair<std::string, std::string>> lowering_passes(const Target& t
 }
 
 std::string llvm_ir(const Program& program, const Target& target, const CompileOptions& options) {
-  return codegen::cpu::llvm_ir(lowered(program, target, options), machine_for(target),
-                               codegen_options(target));
+  return codegen::cpu::llvm_ir(driver::lowered(program, target, options), driver::machine_for(target),
+                               driver::codegen_options(target));
 }
 
 std::string assembly(const Program& program, const Target& target, const CompileOptions& options) {
-  return codegen::cpu::assembly(lowered(program, target, options), machine_for(target),
-                                codegen_options(target));
+  return codegen::cpu::assembly(driver::lowered(program, target, options), driver::machine_for(target),
+                                driver::codegen_options(target));
 }
 
 }  // namespace lathe

@@ -49,10 +49,10 @@ Module Module::open(const std::string& path) {
 
 void* Module::symbol(const std::string& name) const { return dlsym(handle_.get(), name.c_str()); }
 
-bool Module::has(const std::string& name) const { return symbol(name) != nullptr; }
+bool Module::has(const std::string& name) const { return symbol(name + "_kernel") != nullptr; }
 
 Kernel Module::kernel(const std::string& name) const {
-  void* found = symbol(name);
+  void* found = symbol(name + "_kernel");
   if (found == nullptr)
     throw UserError(Code::X007, "module \"" + path_ + "\": has no kernel \"" + name + "\"");
   return Kernel(name, reinterpret_cast<lathe_kernel>(found), handle_);

@@ -4,7 +4,9 @@
  * --------
  * Every kernel that Lathe generates, by JIT or as an object file, has one signature:
  *
- *     int32_t NAME(void* const* buffers, const int64_t* scalars);
+ *     int32_t NAME_kernel(void* const* buffers, const int64_t* scalars);
+ *
+ * (An object file also has NAME, on plain pointers, and NAME_dlpack, on tensors; both check their arguments.)
  *
  * `buffers` are its tensors in the order of the program's parameters, inputs first, then outputs: addresses
  * of the first element, compact and row-major. `scalars` are its run-time sizes. Zero means done; any other

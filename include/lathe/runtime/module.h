@@ -55,9 +55,9 @@ class Module {
 
   const std::string& path() const { return path_; }
 
-  /// Throws UserError X007 when there is none of that name.
+  /// The kernel of that name: the symbol NAME_kernel. Throws UserError X007 when there is none.
   Kernel kernel(const std::string& name) const;
-  bool has(const std::string& name) const;
+  bool has(const std::string& name) const;  ///< a kernel of that name
 
   /// The DLPack entry of a kernel, or anything else it exports; null when there is none.
   void* symbol(const std::string& name) const;

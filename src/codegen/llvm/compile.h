@@ -16,19 +16,38 @@
 namespace lathe::codegen::cpu {
 
 struct Options {
-  bool nnan = false;  ///< min and max may take the one-instruction form, wrong for NaN and -0
+  bool nnan = false;       ///< min and max may take the one-instruction form, wrong for NaN and -0
+  bool fast_math = false;  ///< LLVM may reassociate, contract and divide by reciprocals; implies nnan
   std::int64_t stack_limit = 64 * 1024;  ///< bytes; larger temporaries come from the workspace
-  std::string symbol;                    ///< of the kernel; empty: the program's name
+  std::string symbol;                    ///< of the kernel; empty: kernel_symbol(program)
   bool hidden = false;                   ///< symbols are not exported from a shared object
 };
 
-/// The object file.
+/// NAME_kernel: so that no program's name is that of a function which its own code calls.
+inline std::string kernel_symbol(const Program& program) { return program->name + "_kernel"; }
+
+/// The object file of one kernel.
 std::vector<char> compile_lowered(const Program& program, const Machine& machine,
                                   const Options& options = {});
 /// The same as text: LLVM IR before or after its passes, or assembly.
 std::string llvm_ir(const Program& program, const Machine& machine, const Options& options = {},
                     bool optimized = true);
 std::string assembly(const Program& program, const Machine& machine, const Options& options = {});
+
+/// A kernel of an object file for C programs.
+struct ModuleKernel {
+  std::string name;  ///< a C identifier
+  Program source;    ///< as its user knows it: parameters with their shapes
+  Program lowered;
+};
+struct ModuleObject {
+  std::vector<char> bytes;
+  std::vector<std::string> needs;  ///< functions that are neither in it nor in lathe/runtime/c_api.h, sorted
+};
+/// One object file: for each kernel NAME_kernel, and NAME and NAME_dlpack, which check their arguments (see entry.h);
+/// and lathe_module_abi. `options.symbol` is not used.
+ModuleObject compile_module(const std::vector<ModuleKernel>& kernels, const std::string& module_name,
+                            const Machine& machine, const Options& options = {});
 
 using KernelFunction = std::int32_t (*)(void* const* buffers, const std::int64_t* scalars);
 

@@ -30,11 +30,11 @@ class ModuleContext {
   ::llvm::Module& module;
   ::llvm::LLVMContext& context;
   const Features features;
-  const Options options;
+  Options options;
 
   /// Marks an access of the buffer's memory.
   void mark_access(::llvm::Instruction* access, const Buffer& buffer);
-  /// Buffers that get scopes; all of a kernel's before anything is emitted.
+  /// The buffers of the kernel that is emitted next.
   void declare_buffers(const Program& program);
 
   /// The host's functions (lathe/runtime/c_api.h) and what a program calls by name.
@@ -115,6 +115,7 @@ class Emitter {
   Access access_of(const Buffer& buffer, const std::vector<Expr>& indices);
   Value load_lanes(const Access& access, Value mask);
   Value load_strided(const Access& access);
+  std::int64_t multiple_of(const Expr& e) const;
   Value address(const Buffer& buffer, Value index);
   Value from_memory(DataType type, Value x);
   Value to_memory(DataType type, Value x);

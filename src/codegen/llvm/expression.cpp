@@ -101,6 +101,17 @@ Value Emitter::emit_binary(const Binary& e) {
     x = ops.widen_half(type, x);
     y = ops.widen_half(type, y);
   }
+  // The user's arithmetic alone: the polynomials of math.h depend on the order of their operations.
+  Builder::FastMathFlagGuard guard(b);
+  if (module_.options.fast_math) {
+    ::llvm::FastMathFlags flags;
+    flags.setAllowReassoc();
+    flags.setAllowReciprocal();
+    flags.setAllowContract(true);
+    flags.setNoSignedZeros();
+    flags.setNoNaNs();
+    b.setFastMathFlags(flags);
+  }
   Value result = nullptr;
   switch (e.op) {
     case BinaryOp::Add: result = b.CreateFAdd(x, y); break;

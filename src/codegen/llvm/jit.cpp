@@ -1,6 +1,9 @@
 // Object code into this process, through JITLink. One LLJIT serves the process; every object has a symbol
 // table of its own, so kernels of one name do not collide and each can be released alone.
 
+#if __has_include(<llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>)  // LLVM 20 moved it
+#include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
+#endif
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -10,7 +13,7 @@
 #include "codegen/llvm/compile.h"
 #include "codegen/llvm/target_machine.h"
 #include "lathe/error.h"
-#include "lathe/runtime/c_api.h"
+#include "lathe/runtime/module.h"
 #include "support/error_codes.h"
 
 namespace lathe::codegen::cpu {
@@ -34,19 +37,17 @@ class Linker {
     jit_ = checked(orc::LLJITBuilder().create(), "the JIT linker does not start");
     host_ = &checked<orc::JITDylib&>(jit_->createJITDylib("host"), "the JIT linker has no host library");
     orc::SymbolMap hooks;
-    auto add = [&](const char* name, auto* function) {
+    auto add = [&](std::string_view text, void* address) {
+      const ::llvm::StringRef name(text.data(), text.size());
 #if LLVM_VERSION_MAJOR >= 17
-      hooks[jit_->mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(function),
+      hooks[jit_->mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(address),
                                             ::llvm::JITSymbolFlags::Exported};
 #else
       hooks[jit_->mangleAndIntern(name)] =
-          ::llvm::JITEvaluatedSymbol::fromPointer(function, ::llvm::JITSymbolFlags::Exported);
+          ::llvm::JITEvaluatedSymbol::fromPointer(address, ::llvm::JITSymbolFlags::Exported);
 #endif
     };
-    add("lathe_parallel_launch", &lathe_parallel_launch);
-    add("lathe_workspace_alloc", &lathe_workspace_alloc);
-    add("lathe_workspace_free", &lathe_workspace_free);
-    add("lathe_set_error", &lathe_set_error);
+    for (const runtime::RuntimeSymbol& symbol : runtime::runtime_symbols()) add(symbol.name, symbol.address);
     ::llvm::cantFail(host_->define(orc::absoluteSymbols(std::move(hooks))));
     // libm, and functions that the user's programs call by name.
     host_->addGenerator(checked(
@@ -99,9 +100,7 @@ LoadedCode load(const std::vector<char>& object, const std::string& symbol) {
                         text_of(address.takeError()) +
                         "; link the library that defines it, or load it with dlopen(…, RTLD_GLOBAL)");
   LoadedCode code;
-#if LLVM_VERSION_MAJOR >= 15
   code.function_ = address->toPtr<KernelFunction>();
-#endif
   code.memory_ = std::move(loaded);
   return code;
 }

@@ -51,16 +51,21 @@ std::optional<RampForm> ramp_form(const Expr& e) {
   }
 }
 
+constexpr int kLargestShuffledStride = 4;
+
+}  // namespace
+
 /// A number that divides every value of the expression; 0 for the constant 0.
-std::int64_t multiple_of(const Expr& e, const std::unordered_map<const VarNode*, std::int64_t>& vars) {
+std::int64_t Emitter::multiple_of(const Expr& e) const {
   if (const auto value = as_int(e)) return *value == INT64_MIN ? 1 : std::abs(*value);
   if (const auto* var = e.as<VarNode>()) {
-    const auto found = vars.find(var);
-    return found == vars.end() ? 1 : found->second;
+    const auto found = multiples_.find(var);
+    return found == multiples_.end() ? 1 : found->second;
   }
+  if (const auto* cast = e.as<Cast>()) return e.dtype().is_index() ? multiple_of(cast->a) : 1;
   const Binary* node = e.as<Binary>();
   if (!node) return 1;
-  const std::int64_t x = multiple_of(node->a, vars), y = multiple_of(node->b, vars);
+  const std::int64_t x = multiple_of(node->a), y = multiple_of(node->b);
   switch (node->op) {
     case BinaryOp::Add:
     case BinaryOp::Sub:
@@ -73,10 +78,6 @@ std::int64_t multiple_of(const Expr& e, const std::unordered_map<const VarNode*,
     default: return 1;
   }
 }
-
-constexpr int kLargestShuffledStride = 4;
-
-}  // namespace
 
 Emitter::Access Emitter::access_of(const Buffer& buffer, const std::vector<Expr>& indices) {
   internal_check(indices.size() <= 1, "a buffer of several dimensions is left in a lowered program");
@@ -107,7 +108,7 @@ Emitter::Access Emitter::access_of(const Buffer& buffer, const std::vector<Expr>
   const auto bytes = static_cast<std::uint64_t>(buffer->dtype.bytes());
   access.alignment = bytes;
   if (access.kind != Access::Scattered) {
-    const auto known = static_cast<std::uint64_t>(multiple_of(access.base, multiples_));
+    const auto known = static_cast<std::uint64_t>(multiple_of(access.base));
     const auto whole = static_cast<std::uint64_t>(std::max(1, buffer->alignment));
     const std::uint64_t offset = known * bytes;  // a wrapped product still has the powers of two
     access.alignment = std::max(bytes, std::gcd(whole, offset));

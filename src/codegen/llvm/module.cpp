@@ -8,13 +8,17 @@
 #include "codegen/llvm/emitter.h"
 #include "codegen/llvm/target_machine.h"
 #include "ir/visitor.h"
+#include "support/error_codes.h"
 
 namespace lathe::codegen::cpu {
 
 ModuleContext::ModuleContext(::llvm::Module& m, const Features& f, const Options& o)
-    : module(m), context(m.getContext()), features(f), options(o) {}
+    : module(m), context(m.getContext()), features(f), options(o) {
+  options.nnan = options.nnan || options.fast_math;
+}
 
 void ModuleContext::declare_buffers(const Program& program) {
+  alias_.clear();
   std::vector<const BufferNode*> buffers;
   auto add = [&](const Buffer& buffer) {
     if (alias_.emplace(buffer.get(), AliasLists{}).second) buffers.push_back(buffer.get());
@@ -45,6 +49,10 @@ void ModuleContext::mark_access(::llvm::Instruction* access, const Buffer& buffe
 }
 
 ::llvm::FunctionCallee ModuleContext::hook(const char* name, ::llvm::FunctionType* type) {
+  if (const ::llvm::Function* known = module.getFunction(name); known && !known->isDeclaration())
+    throw UserError(Code::C003,
+                    "kernel \"" + std::string(name) +
+                        "\": code of the same object calls a function of this name; rename the program");
   ::llvm::FunctionCallee callee = module.getOrInsertFunction(name, type);
   ::llvm::cast<::llvm::Function>(callee.getCallee())->setDoesNotThrow();
   return callee;
@@ -54,6 +62,10 @@ void ModuleContext::mark_access(::llvm::Instruction* access, const Buffer& buffe
                                               bool internal) {
   auto* function = ::llvm::Function::Create(
       type, internal ? ::llvm::Function::InternalLinkage : ::llvm::Function::ExternalLinkage, name, module);
+  if (!internal && function->getName() != name)  // LLVM renames what collides
+    throw UserError(
+        Code::C003,
+        "kernel \"" + name + "\": code of the same object calls a function of this name; rename the program");
   function->setDoesNotThrow();
   if (!internal && options.hidden) function->setVisibility(::llvm::GlobalValue::HiddenVisibility);
   if (features.wide) {
@@ -115,18 +127,14 @@ void set_metadata(::llvm::LoadInst* load, unsigned kind, std::uint64_t value) {
 
 }  // namespace
 
-::llvm::Function* emit_kernel(::llvm::Module& module, const Program& program, const Features& features,
-                              const Options& options) {
-  ModuleContext shared(module, features, options);
+::llvm::Function* emit_kernel(ModuleContext& shared, const Program& program, const std::string& name) {
   shared.declare_buffers(program);
   auto* pointer = ::llvm::PointerType::getUnqual(shared.context);
   auto* type = ::llvm::FunctionType::get(::llvm::Type::getInt32Ty(shared.context), {pointer, pointer}, false);
-  const std::string name = options.symbol.empty() ? program->name : options.symbol;
   ::llvm::Function* function = shared.new_function(name, type, /*internal=*/false);
   for (::llvm::Argument& argument : function->args()) {
     argument.addAttr(::llvm::Attribute::NoAlias);
     argument.addAttr(::llvm::Attribute::ReadOnly);
-    argument.addAttr(::llvm::Attribute::NoCapture);
   }
   Emitter emitter(shared, function, name);
   Builder& b = emitter.builder();

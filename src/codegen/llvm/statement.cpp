@@ -37,7 +37,8 @@ void Emitter::emit_return(Value code) {
   // Non-temporal stores are weakly ordered: whoever is told that the kernel is done must see them.
   if (streamed_) {
     if (module_.features.x86)
-      b.CreateIntrinsic(::llvm::Intrinsic::x86_sse_sfence, {}, {});
+      b.CreateIntrinsic(::llvm::Intrinsic::x86_sse_sfence, ::llvm::ArrayRef<Type>(),
+                        ::llvm::ArrayRef<Value>());
     else
       b.CreateFence(::llvm::AtomicOrdering::SequentiallyConsistent);
   }
@@ -59,6 +60,7 @@ void Emitter::emit(const Stmt& s) {
     case StmtKind::Let: {
       const Let& let = *s.as<Let>();
       vars_[let.var.node()] = emit(let.value);
+      multiples_[let.var.node()] = multiple_of(let.value);
       return emit(let.body);
     }
     case StmtKind::Allocate: return emit_allocate(*s.as<Allocate>());

@@ -34,8 +34,12 @@ void initialize_llvm() {
 
 const ::llvm::Target& find_target(const Machine& machine) {
   std::string error;
-  const ::llvm::Target* found =
-      ::llvm::TargetRegistry::lookupTarget(::llvm::Triple::normalize(machine.triple), error);
+#if LLVM_VERSION_MAJOR >= 22
+  const ::llvm::Triple triple(::llvm::Triple::normalize(machine.triple));
+#else
+  const std::string triple = ::llvm::Triple::normalize(machine.triple);
+#endif
+  const ::llvm::Target* found = ::llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
     throw TargetError(Code::C001, "target: no code generator for the triple \"" + machine.triple +
                                       "\"; this build of LLVM says: " + error);

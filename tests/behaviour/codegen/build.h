@@ -41,7 +41,7 @@ inline const std::vector<Machine>& machines() {
 
 inline LoadedCode compile(const Program& program, const Machine& machine, const Options& options = {}) {
   return codegen::cpu::load(codegen::cpu::compile_lowered(program, machine, options),
-                            options.symbol.empty() ? program->name : options.symbol);
+                            options.symbol.empty() ? codegen::cpu::kernel_symbol(program) : options.symbol);
 }
 
 /// Memory at a 64-byte boundary.

@@ -48,7 +48,7 @@ TEST_CASE("speed of a matrix product", "[.bench]") {
   const auto start = clock::now();
   const auto object = codegen::cpu::compile_lowered(program, machines()[0]);
   const auto middle = clock::now();
-  const LoadedCode code = codegen::cpu::load(object, program->name);
+  const LoadedCode code = codegen::cpu::load(object, codegen::cpu::kernel_symbol(program));
   const auto loaded = clock::now();
   const auto again = clock::now();
   codegen::cpu::compile_lowered(program, machines()[0]);

@@ -17,7 +17,7 @@ static int32_t double_task(void* ctx, int64_t begin, int64_t end) {
 }
 
 /* y = 2 x, over scalars[0] elements, through a temporary. */
-int32_t double_it(void* const* buffers, const int64_t* scalars) {
+int32_t double_it_kernel(void* const* buffers, const int64_t* scalars) {
   const int64_t n = scalars[0];
   float* temporary = (float*)lathe_workspace_alloc((uint64_t)n * sizeof(float), 64);
   if (temporary == NULL) return LATHE_ERROR_OUT_OF_MEMORY;
@@ -28,7 +28,7 @@ int32_t double_it(void* const* buffers, const int64_t* scalars) {
   return code;
 }
 
-int32_t always_fails(void* const* buffers, const int64_t* scalars) {
+int32_t always_fails_kernel(void* const* buffers, const int64_t* scalars) {
   (void)buffers;
   (void)scalars;
   lathe_set_error(LATHE_ERROR_FIRST_USER_CODE, "on principle");
@@ -50,5 +50,5 @@ int32_t double_it_dlpack(const DLTensor* x, const DLTensor* y) {
   code = lathe_check_overlap(tensors, specs, 2, kernel);
   if (code != LATHE_OK) return code;
   void* buffers[2] = {lathe_tensor_data(x), lathe_tensor_data(y)};
-  return double_it(buffers, x->shape);
+  return double_it_kernel(buffers, x->shape);
 }
