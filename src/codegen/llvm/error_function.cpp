@@ -1,5 +1,8 @@
-// erf: in f32 an odd rational function for the whole range; in f64 an odd polynomial near 0 and 1 - e^-R(|x|) further
-// out, where R, the logarithm of the complement, is smooth enough for one polynomial.
+// erf = 1 - e^-R(|x|), where R, the logarithm of the complement, is smooth.
+//
+// In f32, R(a) = a T(a) with one polynomial T for the whole range: near 0, 1 - 2^-R is computed as expm1 is, so the
+// result is as exact relative to itself as R is. In f64 T would need too high a degree: below 1 an odd polynomial
+// takes its place.
 
 #include "codegen/llvm/math_functions.h"
 
@@ -7,15 +10,21 @@ namespace lathe::codegen::cpu::math {
 namespace {
 
 Value erf_f32(const Ops& o, Value x) {
-  // All coefficients are positive: nothing cancels. From 3.93 on the result is 1.
-  Value t = at_least(o, at_most(o, x, 3.93), -3.93);
-  Value u = o.b.CreateFMul(t, t);
-  Value p = polynomial(
-      o, u, {0x1.20dd74p+0, 0x1.86b880p-3, 0x1.b07436p-5, 0x1.ef6146p-9, 0x1.2aa0d2p-12, 0x1.120d68p-19});
-  Value q = polynomial(
-      o, u, {0x1.000000p+0, 0x1.013bb0p-1, 0x1.d3fe88p-4, 0x1.eb6d1ep-7, 0x1.317014p-10, 0x1.3ec8c6p-15});
-  Value value = o.b.CreateFDiv(o.b.CreateFMul(t, p), q);
-  return at_least(o, at_most(o, value, 1), -1);
+  Builder& b = o.b;
+  Value magnitude = at_most(o, o.abs(x), 3.93);  // from there on the result is 1
+  Value exponent = b.CreateFMul(
+      magnitude, polynomial(o, magnitude,
+                            {-0x1.a0be84p+0, -0x1.d63e60p-1, -0x1.2fc392p-3, 0x1.c85ed6p-6, -0x1.1a1164p-12,
+                             -0x1.de725ap-10, 0x1.239f7ap-11, -0x1.f3ec5ap-15}));
+  const Rounded n = round_biased(o, exponent, 1, exponent_bias(x));
+  Value rest = b.CreateFSub(exponent, n.value);
+  // 2^rest - 1
+  Value fraction = b.CreateFMul(rest, polynomial(o, rest,
+                                                 {0x1.62e430p-1, 0x1.ebfbe0p-3, 0x1.c6af72p-5, 0x1.3b2a3cp-7,
+                                                  0x1.5f0e22p-10, 0x1.443224p-13}));
+  Value power = power_of_two(o, n.bits, x->getType());
+  Value value = o.mad(b.CreateFNeg(power), fraction, b.CreateFSub(o.real(x, 1), power));
+  return with_sign_of(o, value, x);
 }
 
 Value erf_f64(const Ops& o, Value x) {

@@ -125,12 +125,13 @@ Value sigmoid(const Ops& o, Value x) {
 }
 
 Value tanh(const Ops& o, Value x) {
-  // t = e^(-2|x|) - 1 is in (-1, 0] and exact near 0; tanh |x| = -t / (t + 2).
+  // t = 1 - e^(-2|x|) is in [0, 1) and exact near 0; tanh |x| = t / (2 - t).
   Value magnitude = at_most(o, o.abs(x), is_f64(x) ? 20 : 10);
   const Reduced reduced = reduce(o, o.b.CreateFMul(magnitude, o.real(x, -2)), exponent_bias(x));
   Value power = power_of_two(o, reduced.n.bits, x->getType());
-  Value t = o.mad(power, rough_expm1_reduced(o, reduced.r), o.b.CreateFSub(power, o.real(x, 1)));
-  return o.copysign(o.b.CreateFDiv(t, o.b.CreateFAdd(t, o.real(x, 2))), x);
+  Value t =
+      o.mad(o.b.CreateFNeg(power), rough_expm1_reduced(o, reduced.r), o.b.CreateFSub(o.real(x, 1), power));
+  return with_sign_of(o, o.b.CreateFDiv(t, o.b.CreateFSub(o.real(x, 2), t)), x);
 }
 
 Value sinh(const Ops& o, Value x) {

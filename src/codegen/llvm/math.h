@@ -17,7 +17,7 @@
 //     log1p                 1.7     1.7
 //     tanh                  2.6     2.7     of expm1(-2|x|)
 //     sigmoid               2.3     2.6     e^-|x| over 1 + e^-|x|, or 1 over it
-//     erf                   5.4     1.7     an odd polynomial below 1, 1 - e^-R(x) above
+//     erf                   4.4     1.7     1 - e^-R(x); f64 below 1 an odd polynomial
 //     sinh, cosh            2.6     2.6     of expm1 and exp
 //     sin, cos, tan         0.6     libm    computed in f64
 //     asin, acos, atan      0.6     libm    computed in f64

@@ -27,6 +27,12 @@ Value polynomial(const Ops& o, Value x, std::initializer_list<double> coefficien
 inline Value at_most(const Ops& o, Value x, double c) { return o.min_max(false, x, o.real(x, c), false); }
 inline Value at_least(const Ops& o, Value x, double c) { return o.min_max(true, x, o.real(x, c), false); }
 
+/// A value whose sign bit is clear, with the sign of x.
+inline Value with_sign_of(const Ops& o, Value value, Value x) {
+  Value sign = o.b.CreateAnd(o.bits(x), o.bits(o.real(x, -0.0)));
+  return o.from_bits(o.b.CreateOr(o.bits(value), sign), x->getType());
+}
+
 /// n = x rounded to an integer, in a float whose lowest bits are n + bias: shifted to the exponent's place they are the
 /// float 2^(n + bias - exponent bias).
 struct Rounded {
