@@ -1,4 +1,5 @@
 #include "arith/simplifier.h"
+#include "arith/variables.h"
 
 namespace lathe::arith {
 
@@ -17,7 +18,7 @@ std::optional<Affine> affine(const Expr& e, const std::vector<Var>& vars) {
       out.coefficients[i] = t.coefficient;
       continue;
     }
-    const bool depends = mentions_any(Expr(t.atom), [&](const VarNode* v) {
+    const bool depends = any_variable(t.atom, [&](const VarNode* v) {
       for (const Var& x : vars) {
         if (x.node() == v) return true;
       }

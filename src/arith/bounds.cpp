@@ -75,7 +75,7 @@ ConstBound Simplifier::bound_of(const ExprNode* e) const {
   struct Walk {
     const Simplifier& s;
     ConstBound operator()(const ExprNode* e, int depth) const {
-      if (depth > kMaxDepth || e->dtype.is_float()) return of_type(e->dtype);
+      if (depth > kMaxDepth || e->dtype.is_float() || ++s.visits_ > 4 * kVisits) return of_type(e->dtype);
       ++depth;
       switch (e->kind) {
         case ExprKind::IntImm: {

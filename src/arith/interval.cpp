@@ -1,5 +1,7 @@
 #include "arith/interval.h"
 
+#include "arith/variables.h"
+
 namespace lathe::arith {
 namespace {
 
@@ -20,12 +22,11 @@ Phases phases(ModularSet m, std::int64_t c) {
 
 std::uint64_t IntervalFinder::uses(const ExprNode* e) const {
   std::uint64_t bits = 0;
-  walk(Expr(e), [&](const Expr& x) {
-    if (x.kind() != ExprKind::Var) return true;
+  any_variable(e, [&](const VarNode* v) {
     for (std::size_t i = 0; i < over_.size(); ++i) {
-      if (over_[i].get() == x.get()) bits |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
+      if (over_[i].node() == v) bits |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
     }
-    return true;
+    return false;
   });
   return bits;
 }
@@ -145,8 +146,8 @@ std::optional<Interval> IntervalFinder::of_variable(const Term& t) {
 }
 
 std::optional<Interval> IntervalFinder::of_division(const Binary& b) {
-  const Sum divisor = s_.sum_of(b.b);
-  const auto x = of(s_.sum_of(b.a));
+  const Sum divisor = s_.read_sum(b.b);
+  const auto x = of(s_.read_sum(b.a));
   if (!x) return std::nullopt;
   Interval r;
   r.uses = x->uses | uses(b.b.get());
@@ -187,7 +188,7 @@ std::optional<Interval> IntervalFinder::of_division(const Binary& b) {
 }
 
 std::optional<Interval> IntervalFinder::of_remainder(const Binary& b) {
-  const Sum divisor = s_.sum_of(b.b);
+  const Sum divisor = s_.read_sum(b.b);
   Interval r;
   r.uses = uses(b.a.get()) | uses(b.b.get());
   if (!divisor.is_constant() || divisor.constant <= 0) {
@@ -198,7 +199,7 @@ std::optional<Interval> IntervalFinder::of_remainder(const Binary& b) {
     r.tight = false;
     if (!checked_sub(r.width.constant, 1, r.width.constant)) return std::nullopt;
     // A full period reaches every remainder.
-    if (const auto x = of(s_.sum_of(b.a)); x && x->exact()) {
+    if (const auto x = of(s_.read_sum(b.a)); x && x->exact()) {
       Sum spare = x->width;
       if (s_.accumulate(spare, r.width, -1) && s_.nonnegative(spare)) {
         r.gap = 1;
@@ -208,7 +209,7 @@ std::optional<Interval> IntervalFinder::of_remainder(const Binary& b) {
     return r;
   }
   const std::int64_t c = divisor.constant;
-  const auto x = of(s_.sum_of(b.a));
+  const auto x = of(s_.read_sum(b.a));
   if (x && x->width.is_constant() && x->width.constant >= 0) {
     const Phases p = phases(s_.modular(x->low), c);
     if (add_high(p.most, x->width.constant) < c) {
@@ -277,7 +278,7 @@ std::optional<Interval> IntervalFinder::hull(BinaryOp low, BinaryOp high, const 
 }
 
 std::optional<Interval> IntervalFinder::of_extremum(const Binary& b) {
-  const auto x = of(s_.sum_of(b.a)), y = of(s_.sum_of(b.b));
+  const auto x = of(s_.read_sum(b.a)), y = of(s_.read_sum(b.b));
   if (!x || !y) return std::nullopt;
   auto r = hull(b.op, b.op, *x, *y);
   if (r && (x->uses == 0 || y->uses == 0)) {  // a clamp keeps what is contiguous contiguous
@@ -292,7 +293,7 @@ std::optional<Interval> IntervalFinder::of_extremum(const Binary& b) {
 std::optional<Interval> IntervalFinder::of_select(const Select& s) {
   auto side = [&](const Expr& condition, const Expr& value) {
     const auto mark = s_.assume(condition);
-    auto r = of(s_.sum_of(value));
+    auto r = of(s_.read_sum(value));
     s_.retract(mark);
     return r;
   };

@@ -3,6 +3,7 @@
 #include "arith/iter_map.h"
 
 #include "arith/simplifier.h"
+#include "arith/variables.h"
 
 namespace lathe::arith {
 namespace {
@@ -24,15 +25,16 @@ class Detector {
   }
 
   std::optional<IterMap> run(const std::vector<Expr>& bindings, const std::vector<Expr>& extents) {
-    std::vector<Expr> totals;  // how far each binding's sum reaches, base and predicate considered
     bool onto = true;
     std::vector<bool> decodable;
     for (std::size_t i = 0; i < bindings.size(); ++i) {
       auto sum = read(s_.sum_of(bindings[i]));
       if (!sum) return std::nullopt;
-      decodable.push_back(is_decodable(*sum));
-      onto &= decodable.back() && reaches(*sum, bindings[i], extents[i]);
-      map_.sums.push_back(std::move(*sum));
+      const std::vector<Digit> digits = digits_of(*sum);
+      decodable.push_back(is_decodable(digits));
+      onto &= decodable.back() && reaches(sum->base, digits, extents[i]);
+      Expr base = sum->base;
+      map_.sums.push_back({split_list(std::move(*sum)), std::move(base)});
     }
     map_.injective = covers_marks(decodable);
     // A condition that no dimension accounts for cuts points away.
@@ -46,13 +48,28 @@ class Detector {
     std::optional<Sum> nonnegative;
     bool explained;
   };
+  /// A split with its value as a sum, scale apart.
+  struct Part {
+    IterSplit split;
+    Sum value;
+  };
+  struct PartSum {
+    std::vector<Part> parts;  ///< largest |scale| first
+    Expr base;
+  };
+  /// A digit of a number in mixed radix: one part, or several that a condition limits together, as in
+  /// o*5 + (p*2 + i) with p*2 + i < 5.
+  struct Digit {
+    Expr scale, extent;
+    Sum value;
+  };
 
   bool equal(const Expr& x, const Expr& y) {
     const auto a = as_int(x), b = as_int(y);
     return a && b ? *a == *b : a_.can_prove_equal(x, y);
   }
   bool is_loop_dependent(const ExprNode* e) const {
-    return mentions_any(Expr(e), [&](const VarNode* v) {
+    return any_variable(e, [&](const VarNode* v) {
       for (const Domain& d : loops_) {
         if (d.var.node() == v) return true;
       }
@@ -62,30 +79,37 @@ class Detector {
 
   // ---- reading -------------------------------------------------------------------------------------------
 
-  std::optional<IterSum> read(const Sum& sum) {
-    IterSum out;
+  std::optional<PartSum> read(const Sum& sum) {
+    PartSum out;
     Sum base(sum.constant);
     for (const Term& t : sum.terms) {
       if (!is_loop_dependent(t.atom)) {
         base.terms.push_back(t);
         continue;
       }
-      auto split = read_term(t);
-      if (!split) return std::nullopt;
-      out.splits.push_back(std::move(*split));
+      auto part = read_term(t);
+      if (!part) return std::nullopt;
+      out.parts.push_back(std::move(*part));
     }
     out.base = s_.to_expr(base);
-    sort(out.splits);
+    sort(out.parts);
     return out;
   }
 
-  /// Largest |scale| first. Run-time scales come before constants, unless proved smaller.
-  void sort(std::vector<IterSplit>& splits) {
-    std::stable_sort(splits.begin(), splits.end(), [&](const IterSplit& x, const IterSplit& y) {
-      const auto a = as_int(x.scale), b = as_int(y.scale);
+  static std::vector<IterSplit> split_list(PartSum sum) {
+    std::vector<IterSplit> splits;
+    splits.reserve(sum.parts.size());
+    for (Part& p : sum.parts) splits.push_back(std::move(p.split));
+    return splits;
+  }
+
+  /// Largest |scale| first; run-time scales, by their number of factors, before constants.
+  static void sort(std::vector<Part>& parts) {
+    std::stable_sort(parts.begin(), parts.end(), [](const Part& x, const Part& y) {
+      const auto a = as_int(x.split.scale), b = as_int(y.split.scale);
       if (a && b) return magnitude(*a) > magnitude(*b);
       if (a || b) return !a;
-      return degree(x.scale) > degree(y.scale);
+      return degree(x.split.scale) > degree(y.split.scale);
     });
   }
   static int degree(const Expr& e) {
@@ -93,7 +117,7 @@ class Detector {
     return m ? degree(m->a) + degree(m->b) : e.kind() != ExprKind::IntImm;
   }
 
-  std::optional<IterSplit> read_term(const Term& t) {
+  std::optional<Part> read_term(const Term& t) {
     const auto* b = t.atom->kind == ExprKind::Binary ? static_cast<const Binary*>(t.atom) : nullptr;
     IterSplit split;
     split.scale = make_index(t.coefficient);
@@ -122,15 +146,15 @@ class Detector {
       const auto e = as_int(*extent), l = as_int(left);
       if (e && l && *l < *e) split.extent = left;
     }
-    return split;
+    return Part{std::move(split), s_.term(t)};
   }
 
-  bool positive(const Expr& e) { return a_.can_prove_ge(e, 1) || s_.nonzero(s_.sum_of(e)); }
+  bool positive(const Expr& e) { return a_.can_prove_ge(e, 1) || s_.nonzero(s_.read_sum(e)); }
 
   /// coefficient * factor * factor …, one of which depends on the loops.
-  std::optional<IterSplit> read_product(const Term& t) {
+  std::optional<Part> read_product(const Term& t) {
     Expr scale = make_index(t.coefficient);
-    std::optional<IterSplit> split;
+    std::optional<Part> part;
     std::vector<Expr> todo{Expr(t.atom)};
     while (!todo.empty()) {
       const Expr e = todo.back();
@@ -141,15 +165,14 @@ class Detector {
       } else if (!is_loop_dependent(e.get())) {
         scale = mul(e, scale);
       } else {
-        if (split) return std::nullopt;
-        const Sum atom = s_.atom(e);
-        split = read_term(atom.terms[0]);
-        if (!split) return std::nullopt;
+        if (part) return std::nullopt;
+        part = read_term(s_.atom(e).terms[0]);
+        if (!part) return std::nullopt;
       }
     }
-    if (!split) return std::nullopt;
-    split->scale = a_.simplify(scale);
-    return split;
+    if (!part) return std::nullopt;
+    part->split.scale = a_.simplify(scale);
+    return part;
   }
 
   /// The mark with this value: a loop, a known sum, or a new sum when it runs densely from 0.
@@ -159,20 +182,60 @@ class Detector {
     }
     if (depth_ > 8) return std::nullopt;
     ++depth_;
-    auto sum = read(s_.sum_of(value));
+    auto sum = read(s_.read_sum(value));
     --depth_;
-    if (!sum || !is_int(sum->base, 0) || sum->splits.empty()) return std::nullopt;
-    Expr total = make_index(1);
-    for (std::size_t i = sum->splits.size(); i-- > 0;) {
-      if (!equal(sum->splits[i].scale, total)) return std::nullopt;
-      total = a_.simplify(mul(sum->splits[i].extent, total));
-    }
-    IterMark mark{value, total, std::move(sum->splits)};
-    if (auto limit = limit_of(s_.sum_of(value))) {
-      if (a_.can_prove(*limit <= total)) mark.extent = *limit;
-    }
-    map_.marks.push_back(std::move(mark));
+    if (!sum || !is_int(sum->base, 0)) return std::nullopt;
+    const std::vector<Digit> digits = digits_of(*sum);
+    const auto total = dense_extent(digits);
+    if (!total) return std::nullopt;
+    map_.marks.push_back({value, *total, split_list(std::move(*sum))});
     return map_.marks.size() - 1;
+  }
+
+  // ---- digits --------------------------------------------------------------------------------------------
+
+  /// Smallest scale first. Neighbours that a condition limits together become one digit.
+  std::vector<Digit> digits_of(const PartSum& sum) {
+    std::vector<Digit> digits;
+    for (std::size_t i = sum.parts.size(); i-- > 0;) {
+      const Part& p = sum.parts[i];
+      digits.push_back({p.split.scale, p.split.extent, p.value});
+      if (conditions_.empty()) continue;
+      for (std::size_t n = 1; n <= digits.size();) n = merge_last(digits, n) ? 1 : n + 1;
+    }
+    return digits;
+  }
+
+  bool merge_last(std::vector<Digit>& digits, std::size_t n) {
+    const std::size_t first = digits.size() - n;
+    Sum group, unit(1);
+    Expr total = make_index(1);
+    for (std::size_t i = first; i < digits.size(); ++i) {
+      const Digit& d = digits[i];
+      if (i > first && !equal(d.scale, mul(total, digits[first].scale))) return false;
+      const auto scaled = s_.product(d.value, unit);
+      auto next = s_.product(unit, s_.read_sum(d.extent));
+      if (!scaled || !next || !s_.accumulate(group, *scaled, 1)) return false;
+      unit = std::move(*next);
+      total = a_.simplify(mul(d.extent, total));
+    }
+    const auto limit = limit_of(group);
+    if (!limit || !a_.can_prove(*limit <= total) || (n == 1 && equal(*limit, total))) return false;
+    Digit merged{digits[first].scale, *limit, std::move(group)};
+    digits.resize(first);
+    digits.push_back(std::move(merged));
+    return true;
+  }
+
+  /// The extent of a sum that takes every value from 0 on.
+  std::optional<Expr> dense_extent(const std::vector<Digit>& digits) {
+    Expr total = make_index(1);
+    for (const Digit& d : digits) {
+      if (!equal(d.scale, total)) return std::nullopt;
+      total = a_.simplify(mul(d.extent, total));
+    }
+    if (digits.empty()) return std::nullopt;
+    return total;
   }
 
   /// K when the predicate says value < K for an outer K, and nothing else of value.
@@ -194,12 +257,12 @@ class Detector {
   // ---- judging -------------------------------------------------------------------------------------------
 
   /// Mixed radix: each scale is at least what the smaller parts reach together, so the value tells the parts.
-  bool is_decodable(const IterSum& sum) {
+  bool is_decodable(const std::vector<Digit>& digits) {
     Expr reach = make_index(1);
-    for (std::size_t i = sum.splits.size(); i-- > 0;) {
-      const Expr scale = size_of(sum.splits[i].scale);
+    for (const Digit& d : digits) {
+      const Expr scale = size_of(d.scale);
       if (!scale.defined() || !a_.can_prove(reach <= scale)) return false;
-      reach = a_.simplify(mul(sub(sum.splits[i].extent, 1), scale) + reach);
+      reach = a_.simplify(mul(sub(d.extent, 1), scale) + reach);
     }
     return true;
   }
@@ -209,31 +272,20 @@ class Detector {
     if (const auto c = as_int(scale)) return make_index(magnitude(*c));
     if (a_.can_prove_ge(scale, 1)) return scale;
     if (a_.can_prove_lt(scale, 0)) return a_.simplify(0 - scale);
-    return positive_by_extents(scale) ? scale : Expr();
+    // A size that may be 0 passes: where it is, `reach <= scale` is what tells.
+    return a_.can_prove_ge(scale, 0) ? scale : Expr();
   }
-  /// A size that is the extent of a loop is positive wherever the loop runs.
-  bool positive_by_extents(const Expr& scale) { return a_.can_prove_ge(scale, 0); }
 
   /// Does the sum run over exactly 0 .. extent?
-  bool reaches(const IterSum& sum, const Expr& binding, const Expr& extent) {
-    Expr low = sum.base, total = make_index(1);
-    for (std::size_t i = sum.splits.size(); i-- > 0;) {
-      const IterSplit& split = sum.splits[i];
-      const Expr scale = size_of(split.scale);
+  bool reaches(const Expr& base, const std::vector<Digit>& digits, const Expr& extent) {
+    Expr low = base, total = make_index(1);
+    for (const Digit& d : digits) {
+      const Expr scale = size_of(d.scale);
       if (!scale.defined() || !equal(scale, total)) return false;
-      if (!scale.same_as(split.scale) && !is_positive_literal(split.scale)) {
-        low = sub(low, mul(scale, sub(split.extent, 1)));
-      }
-      total = a_.simplify(mul(split.extent, total));
+      if (a_.can_prove_lt(d.scale, 0)) low = sub(low, mul(scale, sub(d.extent, 1)));
+      total = a_.simplify(mul(d.extent, total));
     }
-    if (!equal(low, make_index(0))) return false;
-    const auto limit = limit_of(s_.sum_of(binding));
-    if (limit && a_.can_prove(*limit <= total)) return equal(*limit, extent);
-    return equal(total, extent);
-  }
-  static bool is_positive_literal(const Expr& e) {
-    const auto c = as_int(e);
-    return c && *c > 0;
+    return equal(low, make_index(0)) && equal(total, extent);
   }
 
   /// Injective when the parts of every mark that the bindings (and marks above) use put it together again.
@@ -306,14 +358,7 @@ class Inverter {
  public:
   Inverter(const IterMap& map, const std::vector<Expr>& values, Analyzer& a)
       : map_(map), a_(a), parts_(map.marks.size()) {
-    for (std::size_t i = 0; i < map.sums.size(); ++i) {
-      // Parts that run backwards are counted from their far end, where the binding is smallest.
-      Expr low = map.sums[i].base;
-      for (const IterSplit& s : map.sums[i].splits) {
-        if (is_negative(s.scale)) low = add(low, mul(s.scale, sub(s.extent, 1)));
-      }
-      take_apart(map.sums[i].splits, sub(values[i], low));
-    }
+    for (std::size_t i = 0; i < map.sums.size(); ++i) read(map.sums[i], values[i]);
   }
 
   std::optional<std::vector<Expr>> marks() {
@@ -321,7 +366,7 @@ class Inverter {
     for (std::size_t m = map_.marks.size(); m-- > 0;) {
       auto value = assemble(m);
       if (!value) return std::nullopt;
-      take_apart(map_.marks[m].parts, *value);
+      take_apart(map_.marks[m].parts, *value, {});
       out[m] = std::move(*value);
     }
     return out;
@@ -339,16 +384,33 @@ class Inverter {
     return p && q ? *p == *q : a_.can_prove_equal(x, y);
   }
 
-  /// `value` is counted from the smallest value that the sum takes.
-  void take_apart(const std::vector<IterSplit>& splits, const Expr& value) {
+  void read(const IterSum& sum, const Expr& value) {
+    std::vector<bool> backwards;
+    bool all = !sum.splits.empty();
+    for (const IterSplit& s : sum.splits) {
+      backwards.push_back(is_negative(s.scale));
+      all &= backwards.back();
+    }
+    if (all) return take_apart(sum.splits, sub(sum.base, value), {});
+    // Parts that run backwards are counted from their far end, where the binding is smallest.
+    Expr low = sum.base;
+    for (std::size_t i = 0; i < sum.splits.size(); ++i) {
+      const IterSplit& s = sum.splits[i];
+      if (backwards[i]) low = add(low, mul(s.scale, sub(s.extent, 1)));
+    }
+    take_apart(sum.splits, sub(value, low), backwards);
+  }
+
+  /// `value` is the sum of the parts times their |scale|; those in `backwards` count down.
+  void take_apart(const std::vector<IterSplit>& splits, const Expr& value,
+                  const std::vector<bool>& backwards) {
     Expr rest = value;
-    for (const IterSplit& s : splits) {
-      const bool backwards = is_negative(s.scale);
-      const Expr scale = backwards ? a_.simplify(0 - s.scale) : s.scale;
-      const bool last = &s == &splits.back();
+    for (std::size_t i = 0; i < splits.size(); ++i) {
+      const IterSplit& s = splits[i];
+      const Expr scale = is_negative(s.scale) ? a_.simplify(0 - s.scale) : s.scale;
       Expr digit = is_int(scale, 1) ? rest : floordiv(rest, scale);
-      if (!last) rest = floormod(rest, scale);
-      if (backwards) digit = sub(sub(s.extent, 1), digit);
+      if (i + 1 < splits.size()) rest = floormod(rest, scale);
+      if (!backwards.empty() && backwards[i]) digit = sub(sub(s.extent, 1), digit);
       parts_[s.mark].push_back({&s, digit});
     }
   }

@@ -10,7 +10,8 @@ namespace lathe::arith {
 void Simplifier::open() {
   if (sessions_++ == 0) {
     depth_ = 0;
-    budget_ = 4000;
+    budget_ = kSteps;
+    visits_ = 0;
     impure_ = 0;
   }
 }
@@ -181,13 +182,26 @@ std::optional<std::pair<Sum, Sum>> Simplifier::range_of(const VarNode* v) const 
 Simplifier::Mark Simplifier::assume(const Expr& condition) {
   const Mark mark{assumed_.size(), truths_.size(), undo_.size()};
   Session session(*this);
-  const Expr simple = simplify(condition);
-  for (const Expr& c : conjuncts(simple)) note(c);
+  assume_simplified(simplify(condition));
   if (sessions_ == 1) {
     for (std::uint32_t r = permanent_; r < variables_.size(); ++r) {
       variables_[r].owner = Var(variables_[r].node);
     }
     permanent_ = static_cast<std::uint32_t>(variables_.size());
+  }
+  return mark;
+}
+
+/// For use inside a session: `condition` is in canonical form, and is not brought into it once more (in a
+/// nest of && that would cost a doubling a level).
+Simplifier::Mark Simplifier::assume_simplified(const Expr& condition) {
+  const Mark mark{assumed_.size(), truths_.size(), undo_.size()};
+  const Binary* b = as_binary(condition, BinaryOp::And);
+  if (!b) {
+    if (!is_true(condition)) note(condition);
+  } else {
+    assume_simplified(b->a);
+    assume_simplified(b->b);
   }
   return mark;
 }
@@ -211,8 +225,8 @@ void Simplifier::note(const Expr& conjunct) {
   const Binary* b = conjunct.as<Binary>();
   if (b && is_comparison(b->op) && b->a.dtype() == index_type) {
     if (b->op == BinaryOp::Eq || b->op == BinaryOp::Ne) {
-      Sum difference = sum_of(b->a);
-      if (accumulate(difference, sum_of(b->b), -1)) {
+      Sum difference = read_sum(b->a);
+      if (accumulate(difference, read_sum(b->b), -1)) {
         if (b->op == BinaryOp::Eq) {
           note_equal(difference);
         } else {

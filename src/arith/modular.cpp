@@ -34,7 +34,7 @@ ModularSet multiply(ModularSet x, ModularSet y) {
 }
 
 /// What holds of both.
-ModularSet join(ModularSet a, ModularSet b) {
+ModularSet common(ModularSet a, ModularSet b) {
   std::int64_t difference;
   if (!checked_sub(a.base, b.base, difference)) return {};
   return normal(gcd(gcd(a.coefficient, b.coefficient), difference), a.base);
@@ -81,7 +81,7 @@ ModularSet Simplifier::modular_of(const ExprNode* e) const {
         }
         case ExprKind::Select: {
           const auto* x = static_cast<const Select*>(e);
-          return join((*this)(x->if_true.get(), depth), (*this)(x->if_false.get(), depth));
+          return common((*this)(x->if_true.get(), depth), (*this)(x->if_false.get(), depth));
         }
         case ExprKind::Binary: {
           const auto* b = static_cast<const Binary*>(e);
@@ -91,7 +91,7 @@ ModularSet Simplifier::modular_of(const ExprNode* e) const {
             case BinaryOp::Sub: return add(x, multiply((*this)(b->b.get(), depth), {0, -1}));
             case BinaryOp::Mul: return multiply(x, (*this)(b->b.get(), depth));
             case BinaryOp::Min:
-            case BinaryOp::Max: return join(x, (*this)(b->b.get(), depth));
+            case BinaryOp::Max: return common(x, (*this)(b->b.get(), depth));
             case BinaryOp::FloorDiv:
             case BinaryOp::FloorMod: {
               const auto c = as_int(b->b);

@@ -100,7 +100,7 @@ std::uint32_t Simplifier::min_rank(const ExprNode* e) {
     for (const Expr& x : list) r = std::min(r, min_rank(x.get()));
     return r;
   };
-  if (depth_ > kMaxDepth) return kNone;
+  if (depth_ > 2 * kMaxDepth || ++visits_ > 4 * kVisits) return kNone;
   ++depth_;
   std::uint32_t r = kNone;
   switch (e->kind) {

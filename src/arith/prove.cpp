@@ -15,7 +15,7 @@
 namespace lathe::arith {
 namespace {
 
-constexpr int kMaxDepth = 5, kSteps = 160;
+constexpr int kMaxDepth = 5, kProofSteps = 160;
 
 void divide_content(Sum& s) {
   const std::int64_t g = s.content();
@@ -36,8 +36,8 @@ bool Simplifier::nonnegative(const Sum& s) {
   for (const Term& t : s.terms) compound |= t.atom_class() != AtomClass::Var;
   if (!compound && assumed_.empty() && ranges_.empty()) return false;
   if (steps_ > 0) return prove(s, kMaxDepth - 1);  // asked from inside a proof
-  if (!spend()) return false;
-  steps_ = kSteps;
+  if (budget_ <= 0) return false;
+  steps_ = kProofSteps;
   Sum reduced = s;
   divide_content(reduced);
   const bool proved = prove(reduced, kMaxDepth);
@@ -62,6 +62,7 @@ bool Simplifier::prove(const Sum& given, int depth) {
   if (b.min >= 0) return true;
   if (b.max < 0 || depth == 0 || steps_ <= 1) return false;
   --steps_;
+  --budget_;
   --depth;
   return prove_by_facts(s, assumed_, depth) || prove_by_facts(s, ranges_, depth) ||
          prove_by_factor(s, depth) || prove_by_division(s, depth) || prove_by_cases(s, depth);
@@ -112,7 +113,7 @@ bool Simplifier::prove_by_division(const Sum& s, int depth) {
     if (t.atom_class() != AtomClass::Div && t.atom_class() != AtomClass::Mod) continue;
     const auto c = as_int(binary_of(t).b);
     if (!c || *c <= 0) continue;
-    const Sum x = sum_of(binary_of(t).a);
+    const Sum x = read_sum(binary_of(t).a);
     Sum rest = s;
     if (!accumulate(rest, atom_with_key(t.atom, t.key), -t.coefficient)) continue;
     Sum weaker;
@@ -144,15 +145,15 @@ bool Simplifier::prove_by_cases(const Sum& s, int depth) {
     if (!accumulate(rest, atom_with_key(t.atom, t.key), -t.coefficient)) continue;
     auto with = [&](const Expr& value) {
       Sum one = rest;
-      return accumulate(one, sum_of(value), t.coefficient) && prove(one, depth);
+      return accumulate(one, read_sum(value), t.coefficient) && prove(one, depth);
     };
     if (cls == AtomClass::Select) {
       const auto& select = *static_cast<const Select*>(t.atom);
-      Mark mark = assume(select.condition);
+      Mark mark = assume_simplified(select.condition);
       const bool first = with(select.if_true);
       retract(mark);
       if (!first) continue;
-      mark = assume(negation(select.condition));
+      mark = assume_simplified(negation(select.condition));
       const bool second = with(select.if_false);
       retract(mark);
       if (second) return true;

@@ -28,7 +28,7 @@ class Relaxer {
     Region out;
     out.region.buffer = region_.buffer;
     if (nothing_runs_ || is_int(predicate_, 0)) return empty();
-    const auto mark = s_.assume(predicate_);
+    const auto mark = s_.assume_simplified(predicate_);
     IntervalFinder finder(s_, vars_);
     std::vector<Dimension> dims;
     for (std::size_t d = 0; d < region_.ranges.size(); ++d) dims.push_back(dimension(finder, d));

@@ -39,6 +39,7 @@ class Simplifier {
     std::size_t facts, truths, undo;
   };
   Mark assume(const Expr& condition);
+  Mark assume_simplified(const Expr& condition);
   void retract(const Mark& mark);
 
   // ---- questions. Each is one call from outside, or nested in one
@@ -55,8 +56,10 @@ class Simplifier {
     Simplifier& s_;
   };
 
-  Expr simplify(const Expr& e);                  ///< any type
-  Sum sum_of(const Expr& e);                     ///< scalar index_type: simplified, as a sum
+  Expr simplify(const Expr& e);  ///< any type
+  Sum sum_of(const Expr& e);     ///< scalar index_type: simplified, as a sum
+  /// A simplified scalar index expression as a sum, atoms taken as they are.
+  Sum read_sum(const Expr& e);
   ConstBound bound(const Sum& s);                ///< uses all facts
   ConstBound plain_bound(const Sum& s) const;    ///< intervals only
   ConstBound bound_of(const ExprNode* e) const;  ///< of a scalar index or Bool expression, by structure
@@ -74,7 +77,7 @@ class Simplifier {
   Sum term(const Term& t) const { return atom_with_key(t.atom, t.key); }  ///< without its coefficient
   bool accumulate(Sum& into, const Sum& s, std::int64_t factor);
   bool add_term(Sum& into, Term t);
-  std::optional<Sum> product(const Sum& a, const Sum& b);
+  std::optional<Sum> product(const Sum& a, const Sum& b, const Expr& hint = {});
   /// The expression; `hint` itself when that already has the canonical shape.
   Expr to_expr(const Sum& s, const Expr& hint = {});
   int compare(const Sum& a, const Sum& b) const;
@@ -92,7 +95,7 @@ class Simplifier {
   /// The condition s >= 0, s == 0 or s != 0 as a Bool expression.
   Expr nonnegative_condition(Sum s, const Expr& hint = {});
   Expr equality_condition(Sum s, BinaryOp op, const Expr& hint = {});
-  /// For an index comparison: the sum that is >= 0 exactly when it holds (Lt, Le, Gt, Ge).
+  /// For a simplified index comparison: the sum that is >= 0 exactly when it holds (Lt, Le, Gt, Ge).
   std::optional<Sum> as_nonnegative(const Expr& comparison);
   Expr negation(const Expr& condition);  ///< of a simplified condition
 
@@ -137,6 +140,7 @@ class Simplifier {
   const ExprNode* keep(Expr e);
   Sum opaque(const Expr& e);  ///< an atom, whatever it is
   Sum binary_atom(BinaryOp op, const Sum& a, const Sum& b, const Expr& hint);
+  const ExprNode* product_atom(const ExprNode* x, const ExprNode* y, const Expr& hint);
   Expr piece(const Term& t, std::int64_t magnitude);
   bool matches(const Sum& s, const Expr& hint) const;
 
@@ -152,12 +156,13 @@ class Simplifier {
   bool just_below_zero(const Sum& s, const Sum& b);
   bool wins(BinaryOp op, const Sum& x, const Sum& y);
   void collect_operands(BinaryOp op, const Sum& s, std::vector<Sum>& out);
+  bool undo_exact_division(Sum& s);
   bool cancel_one_remainder(Sum& s);
   bool absorb_extremum(Sum& s);
 
   Expr simplify_compare(const Binary& b, const Expr& self);
-  Expr simplify_and(const Binary& b, const Expr& self);
-  Expr simplify_or(const Binary& b, const Expr& self);
+  Expr simplify_junction(const Binary& b, const Expr& self);
+  Expr join(BinaryOp op, const Expr& left, const Expr& right, const Expr& hint);
   Expr simplify_not(const Not& n, const Expr& self);
   Expr simplify_select(const Select& s, const Expr& self);
   Expr simplify_data(const Binary& b, const Expr& self);
@@ -174,7 +179,6 @@ class Simplifier {
   bool prove_by_division(const Sum& s, int depth);
   bool prove_by_cases(const Sum& s, int depth);
   std::int64_t refine_high(const Sum& s, std::int64_t high) const;
-  bool spend() { return budget_ > 0 && budget_-- > 0; }
 
   std::vector<Variable> variables_;   ///< by rank
   std::vector<std::uint32_t> slots_;  ///< open addressing: rank + 1, 0 is free
@@ -185,8 +189,10 @@ class Simplifier {
   mutable std::vector<const BufferNode*> buffers_;
   std::vector<Expr> kept_;
   int sessions_ = 0, depth_ = 0, budget_ = 0;
-  int steps_ = 0;   ///< left to the proof in progress; 0 when there is none
-  int impure_ = 0;  ///< calls with effects met so far: what contains one is not rearranged
+  int steps_ = 0;  ///< left to the proof in progress; 0 when there is none
+  static constexpr int kSteps = 20000, kVisits = 50000;
+  mutable int visits_ = 0;  ///< nodes looked at in this session
+  int impure_ = 0;          ///< calls with effects met so far: what contains one is not rearranged
 };
 
 }  // namespace lathe::arith

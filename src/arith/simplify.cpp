@@ -33,7 +33,7 @@ bool map_all(const std::vector<Expr>& in, std::vector<Expr>& out, F f) {
 Expr Simplifier::simplify(const Expr& e) {
   if (!e.defined()) return e;
   Session session(*this);
-  if (depth_ > kMaxDepth) return e;
+  if (depth_ > kMaxDepth || ++visits_ > kVisits) return e;
   Deeper deeper(depth_);
   switch (e.kind()) {
     case ExprKind::IntImm:
@@ -48,8 +48,7 @@ Expr Simplifier::simplify(const Expr& e) {
       const auto& b = static_cast<const Binary&>(*e);
       if (e.dtype() == index_type) return to_expr(sum_of(e), e);
       if (e.dtype().is_vector() || b.a.dtype().is_vector()) return simplify_vector(b, e);
-      if (b.op == BinaryOp::And) return simplify_and(b, e);
-      if (b.op == BinaryOp::Or) return simplify_or(b, e);
+      if (b.op == BinaryOp::And || b.op == BinaryOp::Or) return simplify_junction(b, e);
       if (is_comparison(b.op) && b.a.dtype() == index_type) return simplify_compare(b, e);
       const Expr r = simplify_data(b, e);
       return r.dtype().is_bool() ? known_truth(r) : r;
@@ -79,7 +78,7 @@ Expr Simplifier::simplify(const Expr& e) {
 
 Sum Simplifier::sum_of(const Expr& e) {
   Session session(*this);
-  if (depth_ > kMaxDepth) return opaque(e);
+  if (depth_ > kMaxDepth || ++visits_ > kVisits) return opaque(e);
   Deeper deeper(depth_);
   switch (e.kind()) {
     case ExprKind::IntImm: return Sum(static_cast<const IntImm*>(e.get())->value);
@@ -96,10 +95,29 @@ Sum Simplifier::sum_of(const Expr& e) {
     case ExprKind::Load: return atom(simplify_load(static_cast<const Load&>(*e), e));
     case ExprKind::Call: {
       const Expr simple = simplify_call(static_cast<const Call&>(*e), e);
-      return simple.kind() == ExprKind::Call ? atom(simple) : sum_of(simple);
+      return simple.kind() == ExprKind::Call ? atom(simple) : read_sum(simple);
     }
     default: return opaque(e);
   }
+}
+
+Sum Simplifier::read_sum(const Expr& e) {
+  Sum out;
+  auto add = [&](auto&& self, const Expr& x, std::int64_t factor, int depth) -> bool {
+    const Binary* b = x.as<Binary>();
+    if (const IntImm* c = x.as<IntImm>()) return accumulate(out, Sum(c->value), factor);
+    if (b && depth < kMaxDepth && (b->op == BinaryOp::Add || b->op == BinaryOp::Sub)) {
+      return factor != INT64_MIN && self(self, b->a, factor, depth + 1) &&
+             self(self, b->b, b->op == BinaryOp::Add ? factor : -factor, depth + 1);
+    }
+    if (const IntImm* c = b && b->op == BinaryOp::Mul ? b->b.as<IntImm>() : nullptr) {
+      std::int64_t product;
+      return checked_mul(factor, c->value, product) && self(self, b->a, product, depth + 1);
+    }
+    return accumulate(out, atom_with_key(x.get(), key_of(x.get())), factor);
+  };
+  keep(e);
+  return add(add, e, 1, 0) ? out : opaque(e);
 }
 
 Sum Simplifier::sum_of_binary(const Binary& b, const Expr& self) {
@@ -117,7 +135,7 @@ Sum Simplifier::sum_of_binary(const Binary& b, const Expr& self) {
       return sum;
     }
     case BinaryOp::Mul:
-      if (auto p = product(x, y)) {
+      if (auto p = product(x, y, self)) {
         cancel(*p);
         return std::move(*p);
       }

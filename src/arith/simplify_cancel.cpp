@@ -1,6 +1,7 @@
 // Cancellation between the atoms of one sum:
 //   a*c*(x // c) + a*(x % c) = a*x      (split and fused again)
 //   min(x, y) - x = min(0, y - x)       (the extent of a clipped tile)
+//   a*c*(x // c) = a*(x - r)            where x = r modulo c is known
 
 #include "arith/simplifier.h"
 
@@ -10,10 +11,30 @@ void Simplifier::cancel(Sum& s) {
   constexpr int kMaxRounds = 16;
   for (int round = 0; round < kMaxRounds; ++round) {
     const bool changed =
+        (s.has(AtomClass::Div) && undo_exact_division(s)) ||
         (s.has(AtomClass::Mod) && s.terms.size() > 1 && cancel_one_remainder(s)) ||
         (s.terms.size() > 1 && (s.has(AtomClass::Min) || s.has(AtomClass::Max)) && absorb_extremum(s));
     if (!changed) return;
   }
+}
+
+/// a*c*(x // c) = a*(x - r) where x is known to be r modulo c.
+bool Simplifier::undo_exact_division(Sum& s) {
+  for (const Term& t : s.terms) {
+    if (t.atom_class() != AtomClass::Div) continue;
+    const auto* div = static_cast<const Binary*>(t.atom);
+    const auto c = as_int(div->b);
+    if (!c || *c <= 0 || t.coefficient % *c != 0) continue;
+    const ModularSet m = modular_of(div->a.get());
+    if (m.coefficient == 0 || m.coefficient % *c != 0) continue;
+    Sum x = read_sum(div->a), out = s;
+    if (checked_sub(x.constant, floor_mod(m.base, *c), x.constant) &&
+        accumulate(out, x, t.coefficient / *c) && accumulate(out, term(t), -t.coefficient)) {
+      s = std::move(out);
+      return true;
+    }
+  }
+  return false;
 }
 
 /// For a term a*(x % c): adds a*x - a*c*(x // c) - a*(x % c), which is 0, and keeps the result if it is
@@ -35,7 +56,7 @@ bool Simplifier::cancel_one_remainder(Sum& s) {
       for (const Term& d : s.terms) candidate |= d.atom_class() == AtomClass::Div && d.coefficient == wanted;
       if (!candidate) continue;
     }
-    const Sum x = sum_of(mod->a), d = sum_of(divisor);
+    const Sum x = read_sum(mod->a), d = read_sum(divisor);
     if (!c && !nonzero(d)) continue;
     const auto back = product(d, floordiv(x, d));
     Sum shorter = s;
@@ -57,7 +78,7 @@ bool Simplifier::absorb_extremum(Sum& s) {
   for (const Term& t : s.terms) {
     if (t.atom_class() != AtomClass::Min && t.atom_class() != AtomClass::Max) continue;
     const auto* e = static_cast<const Binary*>(t.atom);
-    const Sum x = sum_of(e->a), y = sum_of(e->b);
+    const Sum x = read_sum(e->a), y = read_sum(e->b);
     Sum moved;  // in units of the coefficient
     for (const Term& other : s.terms) {
       if (other.atom == t.atom || other.coefficient % t.coefficient != 0) continue;

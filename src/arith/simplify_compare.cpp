@@ -16,8 +16,8 @@ std::optional<Sum> Simplifier::as_nonnegative(const Expr& comparison) {
   const bool greater = b->op == BinaryOp::Gt || b->op == BinaryOp::Ge;
   const bool strict = b->op == BinaryOp::Lt || b->op == BinaryOp::Gt;
   if (!greater && b->op != BinaryOp::Lt && b->op != BinaryOp::Le) return std::nullopt;
-  Sum s = sum_of(greater ? b->a : b->b);
-  if (!accumulate(s, sum_of(greater ? b->b : b->a), -1)) return std::nullopt;
+  Sum s = read_sum(greater ? b->a : b->b);
+  if (!accumulate(s, read_sum(greater ? b->b : b->a), -1)) return std::nullopt;
   if (strict && !checked_sub(s.constant, 1, s.constant)) return std::nullopt;
   cancel(s);
   return s;

@@ -8,7 +8,7 @@
 //   content    (g*r + s) // (g*c) = r // c  for 0 <= s < g   (g*r + s) % (g*c) = g*(r % c) + s
 //   buckets    s = d*A + T, d divides c, T in [d*j, d*j + d):
 //              s // c = (A + j) // (c/d)                     s % c = d*((A + j) % (c/d)) + T - d*j
-//   nesting    (x//m + y) // c = (x + m*y) // (m*c)          (a*(x%m) + y) % c = (a*x + y) % c  if c | a*m
+//   nesting    (x//m + k) // c = (x + m*k) // (m*c)          (a*(x%m) + y) % c = (a*x + y) % c  if c | a*m
 //              (x%m) // c = (x//c) % (m/c)  if c | m
 // Division by an expression d uses split and range where d != 0, 0 <= r < d are proved. Division by the
 // constant 0 is left as it is.
@@ -103,21 +103,19 @@ Sum Simplifier::floordiv_reduced(Sum rest, std::int64_t c, const Expr& hint) {
   if (const ExprNode* only = rest.single_atom(); only && rest.terms[0].atom_class() == AtomClass::Mod) {
     const std::int64_t m = divisor_of(rest.terms[0]);
     if (m > 0 && m % c == 0) {
-      return floormod(floordiv(sum_of(static_cast<const Binary*>(only)->a), c), m / c);
+      return floormod(floordiv(read_sum(static_cast<const Binary*>(only)->a), c), m / c);
     }
   }
-  for (const Term& t : rest.terms) {
-    if (t.coefficient != 1 || t.atom_class() != AtomClass::Div) continue;
+  if (rest.terms.size() == 1 && rest.terms[0].coefficient == 1 &&
+      rest.terms[0].atom_class() == AtomClass::Div) {
+    const Term& t = rest.terms[0];
     const std::int64_t m = divisor_of(t);
     std::int64_t both;
-    if (m <= 0 || !checked_mul(m, c, both)) continue;
-    Sum inner;  // x + m*y
-    Sum others = rest;
-    if (!accumulate(others, atom_with_key(t.atom, t.key), -1) || !accumulate(inner, others, m) ||
-        !accumulate(inner, sum_of(static_cast<const Binary*>(t.atom)->a), 1)) {
-      continue;
+    Sum inner;  // x + m*k
+    if (m > 0 && checked_mul(m, c, both) && checked_mul(rest.constant, m, inner.constant) &&
+        accumulate(inner, read_sum(static_cast<const Binary*>(t.atom)->a), 1)) {
+      return floordiv(inner, both, hint);
     }
-    return floordiv(inner, both, hint);
   }
   return binary_atom(BinaryOp::FloorDiv, rest, Sum(c), hint);
 }
@@ -142,7 +140,7 @@ Sum Simplifier::floormod(const Sum& s, std::int64_t c, const Expr& hint) {
     if (m <= 0 || static_cast<std::int64_t>(static_cast<__int128>(t.coefficient) * m % c) != 0) continue;
     Sum without = rest;
     if (!accumulate(without, atom_with_key(t.atom, t.key), -t.coefficient) ||
-        !accumulate(without, sum_of(static_cast<const Binary*>(t.atom)->a), t.coefficient)) {
+        !accumulate(without, read_sum(static_cast<const Binary*>(t.atom)->a), t.coefficient)) {
       continue;
     }
     return floormod(without, c, hint);

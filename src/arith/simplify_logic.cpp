@@ -59,59 +59,44 @@ bool Simplifier::implied_by(const Expr& condition, const Expr& fact) {
   if (same(condition, fact)) return true;
   auto wanted = as_nonnegative(condition);
   if (!wanted || !as_nonnegative(fact)) return false;
-  const Mark mark = assume(fact);
+  const Mark mark = assume_simplified(fact);
   const bool proved = nonnegative(*wanted);
   retract(mark);
   return proved;
 }
 
-Expr Simplifier::simplify_and(const Binary& b, const Expr& self) {
+Expr Simplifier::simplify_junction(const Binary& b, const Expr& self) {
+  const bool is_and = b.op == BinaryOp::And;
   const int impure = impure_;
   const Expr left = simplify(b.a);
-  if (is_false(left)) return left;
+  if (const auto value = as_int(left)) return (*value != 0) == is_and ? simplify(b.b) : left;
   const bool pure_left = impure_ == impure;
-  if (is_true(left)) return simplify(b.b);
-  const Mark mark = assume(left);
+  const Mark mark = assume_simplified(is_and ? left : negation(left));
   const Expr right = simplify(b.b);
   retract(mark);
-  if (is_true(right)) return left;
-  if (is_false(right) && pure_left) return right;
-  std::vector<Expr> operands, more;
-  collect(left, BinaryOp::And, operands);
-  collect(right, BinaryOp::And, more);
-  if (impure_ == impure) {
-    // What a later operand implies is dropped, unless the later one needs its protection.
-    for (const Expr& later : more) {
-      if (has_load(later)) continue;
-      std::erase_if(operands, [&](const Expr& earlier) { return implied_by(earlier, later); });
-    }
+  if (const auto value = as_int(right)) {
+    if ((*value != 0) == is_and) return left;
+    if (pure_left) return right;
   }
-  operands.insert(operands.end(), more.begin(), more.end());
-  return chain(operands, BinaryOp::And, self);
+  if (impure_ != impure) return chain({left, right}, b.op, self);
+  return join(b.op, left, right, self);
 }
 
-Expr Simplifier::simplify_or(const Binary& b, const Expr& self) {
-  const int impure = impure_;
-  const Expr left = simplify(b.a);
-  if (is_true(left)) return left;
-  const bool pure_left = impure_ == impure;
-  if (is_false(left)) return simplify(b.b);
-  const Mark mark = assume(negation(left));
-  const Expr right = simplify(b.b);
-  retract(mark);
-  if (is_false(right)) return left;
-  if (is_true(right) && pure_left) return right;
+/// left && right (or ||) of simplified operands, the right one simplified knowing the left.
+Expr Simplifier::join(BinaryOp op, const Expr& left, const Expr& right, const Expr& hint) {
+  constexpr std::size_t kMaxCompared = 16;
   std::vector<Expr> operands, more;
-  collect(left, BinaryOp::Or, operands);
-  collect(right, BinaryOp::Or, more);
-  if (impure_ == impure) {
-    for (const Expr& later : more) {
-      if (has_load(later)) continue;
-      std::erase_if(operands, [&](const Expr& earlier) { return implied_by(later, earlier); });
-    }
+  collect(left, op, operands);
+  collect(right, op, more);
+  // What a later operand makes superfluous is dropped, unless the later one needs its protection.
+  for (const Expr& later : more) {
+    if (operands.size() > kMaxCompared || has_load(later)) continue;
+    std::erase_if(operands, [&](const Expr& earlier) {
+      return op == BinaryOp::And ? implied_by(earlier, later) : implied_by(later, earlier);
+    });
   }
   operands.insert(operands.end(), more.begin(), more.end());
-  return chain(operands, BinaryOp::Or, self);
+  return chain(operands, op, hint);
 }
 
 Expr Simplifier::simplify_not(const Not& n, const Expr& self) {

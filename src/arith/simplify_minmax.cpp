@@ -10,6 +10,8 @@
 namespace lathe::arith {
 namespace {
 
+constexpr std::size_t kMaxOperands = 8;  // longer chains stay as they are written
+
 BinaryOp opposite(BinaryOp op) { return op == BinaryOp::Min ? BinaryOp::Max : BinaryOp::Min; }
 
 }  // namespace
@@ -23,6 +25,7 @@ bool Simplifier::wins(BinaryOp op, const Sum& x, const Sum& y) {
 /// The operands of a chain, also through common parts that were taken out of an inner one: r + c*min(x, y)
 /// for c > 0, and r + c*max(x, y) for c < 0, are min(r + c*x, r + c*y).
 void Simplifier::collect_operands(BinaryOp op, const Sum& s, std::vector<Sum>& out) {
+  if (out.size() > kMaxOperands) return;
   const Term* inner = nullptr;
   for (const Term& t : s.terms) {
     const AtomClass cls = t.atom_class();
@@ -39,8 +42,8 @@ void Simplifier::collect_operands(BinaryOp op, const Sum& s, std::vector<Sum>& o
     Sum rest = s;
     bool fits = accumulate(rest, atom_with_key(inner->atom, inner->key), -inner->coefficient);
     Sum x = rest, y = rest;
-    fits = fits && accumulate(x, sum_of(b->a), inner->coefficient) &&
-           accumulate(y, sum_of(b->b), inner->coefficient);
+    fits = fits && accumulate(x, read_sum(b->a), inner->coefficient) &&
+           accumulate(y, read_sum(b->b), inner->coefficient);
     if (fits) {
       collect_operands(op, x, out);
       collect_operands(op, y, out);
@@ -55,7 +58,6 @@ void Simplifier::collect_operands(BinaryOp op, const Sum& s, std::vector<Sum>& o
 }
 
 Sum Simplifier::extremum(BinaryOp op, const Sum& a, const Sum& b, const Expr& hint) {
-  constexpr std::size_t kMaxOperands = 8;
   std::vector<Sum> operands;
   operands.reserve(2);
   collect_operands(op, a, operands);
@@ -87,16 +89,11 @@ Sum Simplifier::extremum(BinaryOp op, const Sum& a, const Sum& b, const Expr& hi
     content = gcd(gcd(content, s.content()), s.constant);
   }
   if (content == 0) content = 1;
+  // Turned only when no term is positive: else turning would not settle.
+  for (const Sum& s : operands) turn |= !s.terms.empty();
   for (const Sum& s : operands) {
-    if (s.terms.empty()) continue;
-    turn = s.terms[0].coefficient < 0;
-    break;
-  }
-  if (turn) {
-    // Only when every leading sign is negative: else turning would not settle.
-    for (const Sum& s : operands) {
-      turn &= (s.terms.empty() || s.terms[0].coefficient < 0) && s.constant != INT64_MIN;
-    }
+    turn &= s.constant != INT64_MIN;
+    for (const Term& t : s.terms) turn &= t.coefficient < 0;
   }
   const std::int64_t factor = turn ? -content : content;
   for (Sum& s : operands) {

@@ -2,6 +2,7 @@
 
 #include "arith/interval.h"
 #include "arith/iter_map.h"
+#include "arith/variables.h"
 
 namespace lathe::arith {
 namespace {
@@ -40,7 +41,7 @@ class Divider {
 
  private:
   static bool depends(const Expr& e, const std::vector<Domain>& on) {
-    return mentions_any(e, [&](const VarNode* v) {
+    return any_variable(e.get(), [&](const VarNode* v) {
       for (const Domain& d : on) {
         if (d.var.node() == v) return true;
       }

@@ -91,7 +91,32 @@ constexpr std::size_t kMaxProductTerms = 16, kMaxFactors = 8;
 
 }  // namespace
 
-std::optional<Sum> Simplifier::product(const Sum& a, const Sum& b) {
+/// The product of two atoms, its factors sorted; null when it has too many. Nodes that are that already are
+/// used again.
+const ExprNode* Simplifier::product_atom(const ExprNode* x, const ExprNode* y, const Expr& hint) {
+  InlineVector<const ExprNode*, 8> factors, of_x;
+  collect_factors(x, of_x);
+  factors = of_x;
+  collect_factors(y, factors);
+  if (factors.size() > kMaxFactors) return nullptr;
+  std::stable_sort(factors.begin(), factors.end(), [&](const ExprNode* p, const ExprNode* q) {
+    const std::uint64_t kp = key_of(p), kq = key_of(q);
+    return kp != kq ? kp < kq : compare_nodes(p, q, 0) < 0;
+  });
+  const bool x_first = std::equal(of_x.begin(), of_x.end(), factors.begin());
+  Expr chain(x_first ? x : factors[0]);
+  for (std::size_t i = x_first ? of_x.size() : 1; i < factors.size(); ++i) {
+    const Binary* h = hint.defined() ? as_binary(hint, BinaryOp::Mul) : nullptr;
+    if (h && h->a.same_as(chain) && h->b.get() == factors[i]) {
+      chain = hint;
+    } else {
+      chain = Expr(new Binary(BinaryOp::Mul, std::move(chain), Expr(factors[i])));
+    }
+  }
+  return keep(std::move(chain));
+}
+
+std::optional<Sum> Simplifier::product(const Sum& a, const Sum& b, const Expr& hint) {
   Sum out;
   if (a.is_constant() || b.is_constant()) {
     const bool first = a.is_constant();
@@ -107,19 +132,9 @@ std::optional<Sum> Simplifier::product(const Sum& a, const Sum& b) {
   }
   for (const Term& x : a.terms) {
     for (const Term& y : b.terms) {
-      InlineVector<const ExprNode*, 8> factors;
-      collect_factors(x.atom, factors);
-      collect_factors(y.atom, factors);
-      if (factors.size() > kMaxFactors) return std::nullopt;
-      std::sort(factors.begin(), factors.end(), [&](const ExprNode* p, const ExprNode* q) {
-        const std::uint64_t kp = key_of(p), kq = key_of(q);
-        return kp != kq ? kp < kq : compare_nodes(p, q, 0) < 0;
-      });
-      Expr chain(factors[0]);
-      for (std::size_t i = 1; i < factors.size(); ++i) {
-        chain = Expr(new Binary(BinaryOp::Mul, std::move(chain), Expr(factors[i])));
-      }
-      Term t{keep(std::move(chain)), 1, 0};
+      const ExprNode* chain = product_atom(x.atom, y.atom, hint);
+      if (!chain) return std::nullopt;
+      Term t{chain, 1, 0};
       t.key = (std::min(x.key, y.key) & ~std::uint64_t{0xff}) | static_cast<unsigned>(AtomClass::Product);
       if (!checked_mul(x.coefficient, y.coefficient, t.coefficient) || t.coefficient == INT64_MIN ||
           !add_term(out, t)) {

@@ -67,7 +67,7 @@ struct Schedule {
 };
 
 struct Counts {
-  int detected = 0, bijective = 0, truly = 0, all = 0;
+  int bijective = 0, truly = 0;
 };
 
 void check(std::uint64_t seed, Counts& counts) {
@@ -108,10 +108,8 @@ void check(std::uint64_t seed, Counts& counts) {
   INFO("seed " << seed << ": " << text << " where " << to_string(s.predicate));
   Analyzer a;
   const auto map = detect_iter_map(s.bindings, extents, domains, s.predicate, a);
-  ++counts.all;
   counts.truly += injective && surjective;
   if (!map) return;
-  ++counts.detected;
   counts.bijective += map->bijective();
   INFO("claims " << (map->injective ? "injective " : "") << (map->surjective ? "surjective" : ""));
   if (map->injective) REQUIRE(injective);
@@ -136,6 +134,7 @@ void check(std::uint64_t seed, Counts& counts) {
 TEST_CASE("iterator maps of random schedules agree with brute force, and their inverses invert") {
   Counts counts;
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) check(seed, counts);
-  WARN(counts.detected << " detected, " << counts.bijective << " claimed bijective of " << counts.truly
-                       << " true ones, " << counts.all << " in all");
+  // What is missed is degenerate: extents that a condition brings down to 1.
+  INFO(counts.bijective << " found of " << counts.truly << " bijections");
+  CHECK(counts.bijective * 100 >= counts.truly * 95);
 }

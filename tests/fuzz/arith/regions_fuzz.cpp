@@ -110,5 +110,7 @@ TEST_CASE("relaxed regions contain what is touched, and are it where they say ex
   Counts scheduled, wild;
   for (std::uint64_t seed = 1; seed <= 4000; ++seed) check(seed, true, scheduled);
   for (std::uint64_t seed = 1; seed <= 4000; ++seed) check(seed, false, wild);
-  WARN("exact: " << scheduled.exact << " of " << scheduled.all << ", " << wild.exact << " of " << wild.all);
+  // Not everything may be called inexact.
+  CHECK(scheduled.exact * 3 >= scheduled.all * 2);
+  CHECK(wild.exact * 3 >= wild.all * 2);
 }
