@@ -9,8 +9,14 @@ namespace {
 class AccessFinder : public Visitor {
  public:
   AccessFinder(const std::vector<Domain>& domains, Analyzer& analyzer) : analyzer_(analyzer) {
-    // A block that never runs has regions all the same: they say what it would access.
-    for (const Domain& d : domains) analyzer_.bind_extent(d.var, is_int(d.extent, 0) ? Expr(1) : d.extent);
+    for (const Domain& d : domains) {
+      // A block that never runs has regions all the same: they say what it would access.
+      if (is_int(d.extent, 0)) {
+        analyzer_.bind_size(d.var);
+      } else {
+        analyzer_.bind_extent(d.var, d.extent);
+      }
+    }
   }
   Accesses take() { return std::move(found_); }
 
@@ -76,15 +82,6 @@ class AccessFinder : public Visitor {
   }
 
  private:
-  static bool depends_on_data(const Expr& index) {
-    bool loads = false;
-    walk(index, [&](const Expr& e) {
-      loads |= e.as<Load>() != nullptr;
-      return !loads;
-    });
-    return loads;
-  }
-
   template <class F>
   void under(const Expr& condition, F body) {
     if (condition.dtype().is_vector() || is_true(condition)) return body();
@@ -99,11 +96,7 @@ class AccessFinder : public Visitor {
     bool exact = true;
     for (const Expr& i : indices) {
       const Ramp* ramp = i.as<Ramp>();
-      if (depends_on_data(i)) {
-        // Which element is known only when it runs.
-        touched.ranges.push_back({0, buffer->shape[touched.ranges.size()]});
-        exact = false;
-      } else if (!i.dtype().is_vector()) {
+      if (!i.dtype().is_vector()) {
         touched.ranges.push_back({i, 1});
       } else if (const Broadcast* b = i.as<Broadcast>()) {
         touched.ranges.push_back({b->value, 1});

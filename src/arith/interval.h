@@ -33,6 +33,8 @@ class IntervalFinder {
 
   /// Nothing when no finite ends are known.
   std::optional<Interval> of(const Sum& sum);
+  /// From constant bounds alone.
+  std::optional<Interval> by_bound(const Sum& s) const;
   /// The varying variables below an expression.
   std::uint64_t uses(const ExprNode* e) const;
 
@@ -51,7 +53,6 @@ class IntervalFinder {
   std::optional<Interval> of_product(const Term& t);
   std::optional<Interval> of_extremum(const Binary& b);
   std::optional<Interval> of_select(const Select& s);
-  std::optional<Interval> by_bound(const Sum& s) const;
   std::optional<Interval> hull(BinaryOp low, BinaryOp high, const Interval& a, const Interval& b);
 
   Simplifier& s_;

@@ -89,7 +89,9 @@ Simplifier::Variable& Simplifier::entry(const Var& v) {
 void Simplifier::drop_ranges(const VarNode* v) {
   std::erase_if(ranges_, [&](const Fact& f) { return f.var == v; });
   const std::uint32_t r = find(v);
-  std::erase_if(undo_, [&](const Undo& u) { return u.rank == r; });
+  for (Undo& u : undo_) {
+    if (u.rank == r) u.rank = kNone;  // what is restored later must not be the range replaced now
+  }
 }
 
 void Simplifier::add_fact(Sum s, std::vector<Fact>& to, const VarNode* var) {
@@ -110,7 +112,6 @@ void Simplifier::bind(const Var& var, const Range& range) {
   Sum high = low;
   const bool fits = accumulate(high, extent, 1) && accumulate(high, Sum(1), -1);
   ConstBound b{bound(low).min, fits ? bound(high).max : kPlusInf};
-  if (b.min == kPlusInf - 1) b.min = kMinusInf;
   variables_[r].modular = {};
   variables_[r].value = {};
   variables_[r].bound = b;
@@ -209,8 +210,10 @@ Simplifier::Mark Simplifier::assume_simplified(const Expr& condition) {
 void Simplifier::retract(const Mark& mark) {
   while (undo_.size() > mark.undo) {
     const Undo& u = undo_.back();
-    variables_[u.rank].bound = u.bound;
-    variables_[u.rank].modular = u.modular;
+    if (u.rank != kNone) {
+      variables_[u.rank].bound = u.bound;
+      variables_[u.rank].modular = u.modular;
+    }
     undo_.pop_back();
   }
   if (assumed_.size() > mark.facts) assumed_.resize(mark.facts);

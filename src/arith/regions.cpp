@@ -63,11 +63,26 @@ class Relaxer {
     return out;
   }
 
+  static bool depends_on_data(const Sum& s) {
+    bool loads = false;
+    for (const Term& t : s.terms) {
+      if (t.atom_class() == AtomClass::Var) continue;
+      walk(Expr(t.atom), [&](const Expr& e) {
+        const Call* call = e.as<Call>();
+        loads |= e.kind() == ExprKind::Load || (call && !is_pure(call->op));
+        return !loads;
+      });
+    }
+    return loads;
+  }
+
   Dimension dimension(IntervalFinder& finder, std::size_t d) {
     Dimension out;
     const Sum low = s_.sum_of(region_.ranges[d].min), extent = s_.sum_of(region_.ranges[d].extent);
     indices_.push_back(low);
-    auto interval = finder.of(low);
+    // Which element a data-dependent subscript means is known only when it runs: its bounds at most.
+    if (depends_on_data(extent)) return {{}, true};
+    auto interval = depends_on_data(low) ? finder.by_bound(low) : finder.of(low);
     auto widest = finder.of(extent);
     if (!interval || !widest) return {{}, true};
     Interval& i = *interval;

@@ -88,6 +88,21 @@ TEST_CASE("assumptions hold while their guard lives") {
   CHECK_FALSE(a.can_prove(n % 8 == 0));
 }
 
+TEST_CASE("a bind under an assumption outlives it, and disturbs no other") {
+  Var x("x"), y("y");
+  Analyzer a;
+  a.bind_extent(x, 10);
+  a.bind_extent(y, 10);
+  {
+    auto outer = a.assume(x < 5);
+    auto inner = a.assume(y < 5);
+    a.bind_extent(x, 20);
+    CHECK(a.bound(y).max == 4);
+  }
+  CHECK(a.bound(x).max == 19);
+  CHECK(a.bound(y).max == 9);
+}
+
 TEST_CASE("assumptions chain, and decide conditions that are no inequalities") {
   Var x("x"), y("y"), z("z"), flag("flag", boolean);
   Var f("f", f32);
