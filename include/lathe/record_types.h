@@ -42,10 +42,11 @@ struct Key {
   int semantics = 0;  ///< version of what the primitives mean
 };
 
-/// A key as this store numbers it; from `RecordStore::intern`. Meaningless in another store.
+/// A key as one open store numbers it; from `RecordStore::intern`. Another store refuses it (R012).
 struct KeyRef {
   std::int64_t workload = 0, target = 0;
   int semantics = 0;
+  std::uint64_t store = 0;  ///< which open store
   friend bool operator==(const KeyRef&, const KeyRef&) = default;
   friend auto operator<=>(const KeyRef&, const KeyRef&) = default;
 };

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "records/store.h"
+#include "support/error_codes.h"
 
 namespace lathe::records {
 
@@ -105,6 +106,12 @@ std::int64_t RecordStore::Impl::now_us() {
   std::int64_t now = duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
   last_created_us = std::max(now, last_created_us + 1);
   return last_created_us;
+}
+
+void RecordStore::Impl::check_key(const KeyRef& key) const {
+  if (key.store == tag()) return;
+  throw RecordError(Code::R012, "the key is not one of record store '" + connection->path() +
+                                    "'. Take it from intern() of the same store.");
 }
 
 // Smaller (name, json) wins where texts differ under one fingerprint, so that merging does not depend on the

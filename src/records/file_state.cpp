@@ -87,6 +87,15 @@ std::string_view network_file_system_of(const std::string& path) {
   return network_file_system(static_cast<std::uint64_t>(info.f_type));
 }
 
+void refuse_file_system(const std::string& path, std::string_view kind) {
+  if (kind.empty()) return;
+  throw RecordError(Code::R007,
+                    "record store '" + path + "' lies on a network or user-space file system (" + std::string(kind) +
+                        "), where locks and shared memory between processes do not hold, so that two writers would destroy "
+                        "it. Keep the store on a local disk and exchange text logs (`lathe db export`, `lathe db import`), "
+                        "or set trust_file_system where the file system is known to do both.");
+}
+
 FileState look_at(const std::string& path) {
   fs::path directory = fs::path(path).parent_path();
   std::error_code ignored;

@@ -19,6 +19,9 @@ std::string_view network_file_system(std::uint64_t magic);
 /// told.
 std::string_view network_file_system_of(const std::string& path);
 
+/// Throws R007 for a store at `path` unless `kind` is empty.
+void refuse_file_system(const std::string& path, std::string_view kind);
+
 /// "LTHr", in the header at byte 68.
 inline constexpr std::int32_t kApplicationId = 0x4c544872;
 

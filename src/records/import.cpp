@@ -172,6 +172,7 @@ class Import {
 
   void store_trial(const TrialLine& line, std::int64_t number) {
     ReadyTrial ready{line.trial, {}};
+    ready.trial.key.store = impl_.tag();
     ready.trial.key.workload = workload_of(line, number);
     ready.trial.key.target = target_of(line, number);
     ready.candidate = candidate_of(ready.trial);

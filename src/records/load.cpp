@@ -33,6 +33,7 @@ Trial load_trial(RecordStore::Impl& impl, std::int64_t id) {
   Trial t;
   int column = 0;
   t.id = row.integer(column++);
+  t.key.store = impl.tag();
   t.key.workload = row.integer(column++);
   t.key.target = row.integer(column++);
   t.key.semantics = static_cast<int>(row.integer(column++));
@@ -117,7 +118,7 @@ std::optional<KeyRef> next_key(RecordStore::Impl& impl, const KeyRef& after) {
       "ORDER BY workload, target, semantics LIMIT 1",
       after.workload, after.target, after.semantics);
   if (!query.step()) return std::nullopt;
-  return KeyRef{query.integer(0), query.integer(1), static_cast<int>(query.integer(2))};
+  return KeyRef{query.integer(0), query.integer(1), static_cast<int>(query.integer(2)), impl.tag()};
 }
 
 }  // namespace

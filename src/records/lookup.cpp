@@ -78,7 +78,7 @@ std::vector<KeyRef> keys_asked(RecordStore::Impl& impl, const Key& key) {
   std::int64_t target = find_target(impl, key.target.fingerprint);
   if (target == 0) return keys;
   for (std::int64_t workload : find_program(impl, key.workload).same)
-    keys.push_back({workload, target, key.semantics});
+    keys.push_back({workload, target, key.semantics, impl.tag()});
   return keys;
 }
 

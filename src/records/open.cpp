@@ -29,14 +29,8 @@ std::string resolve(const std::string& path) {
 
 void refuse_network(const std::string& path, const FileState& state, const OpenOptions& options) {
   if (options.trust_file_system) return;
-  std::string_view kind = network_file_system_of(state.exists ? path : fs::path(path).parent_path().string());
-  if (kind.empty()) return;
-  throw RecordError(
-      Code::R007,
-      "record store '" + path + "' lies on a network or user-space file system (" + std::string(kind) +
-          "), where locks and shared memory between processes do not hold, so that two writers would "
-          "destroy it. Keep the store on a local disk and exchange text logs (`lathe db export`, `lathe db "
-          "import`), or set trust_file_system where the file system is known to do both.");
+  std::string place = state.exists ? path : fs::path(path).parent_path().string();
+  refuse_file_system(path, network_file_system_of(place));
 }
 
 [[noreturn]] void refuse_not_lathe(const std::string& path) {

@@ -161,6 +161,7 @@ Statistics RecordStore::statistics() const {
 
 std::vector<Measured> RecordStore::measured(const KeyRef& key) const {
   Reading turn(*impl_);
+  impl_->check_key(key);
   std::vector<Measured> result;
   Statement row(impl_->db(),
                 "SELECT candidate, failure, p10, stale FROM trials WHERE workload = ? AND target = ? AND "
@@ -173,6 +174,7 @@ std::vector<Measured> RecordStore::measured(const KeyRef& key) const {
 
 bool RecordStore::was_measured(const KeyRef& key, const Digest& candidate) const {
   Reading turn(*impl_);
+  impl_->check_key(key);
   Statement row(impl_->db(),
                 "SELECT 1 FROM trials WHERE workload = ? AND target = ? AND semantics = ? AND candidate = ? "
                 "AND stale = 0 LIMIT 1",

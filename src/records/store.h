@@ -38,6 +38,9 @@ struct RecordStore::Impl {
   std::int64_t last_created_us = 0;
 
   Connection& db() { return *connection; }
+  /// Tells the keys of this store from another's: no two open stores share an address.
+  std::uint64_t tag() const { return reinterpret_cast<std::uintptr_t>(this); }
+  void check_key(const KeyRef& key) const;  ///< throws R012 for another store's
 
   std::int64_t provenance_id(const Provenance& provenance);  ///< adds it
   const Provenance& provenance(std::int64_t id);

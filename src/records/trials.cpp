@@ -254,7 +254,7 @@ ReadyTrial make_ready(RecordStore::Impl& impl, const Trial& given) {
   Trial& trial = ready.trial;
   try {
     Digest program = impl.program_of(trial.key.workload), fingerprint = impl.fingerprint_of(trial.key.target);
-    if (program.empty() || fingerprint.empty())
+    if (trial.key.store != impl.tag() || program.empty() || fingerprint.empty())
       refuse("its key is not one of this store", "Take the key from intern() of the same store.");
     normalise(trial);
     if (trial.created_us == 0) trial.created_us = impl.now_us();
@@ -339,6 +339,7 @@ KeyRef RecordStore::intern(const Key& key) {
   std::string target = require_json(key.target.json, "the description of a target");
   Writing turn(*impl_);
   KeyRef ref;
+  ref.store = impl_->tag();
   ref.semantics = key.semantics;
   ref.workload = intern_workload(*impl_, key.workload.program, program);
   intern_name(*impl_, ref.workload, clean_text(key.workload.name, 1024),

@@ -269,3 +269,20 @@ TEST_CASE("a trial is found by number and by the head of its id") {
   Trial trial = store.trial("17");
   CHECK(store.trial(trial.uid.hex()).id == 17);
 }
+
+TEST_CASE("a key of another store is refused, not taken for one of this store") {
+  RecordStore one = RecordStore::in_memory(), two = RecordStore::in_memory();
+  KeyRef key = one.intern(key_of("conv(h=1)"));
+  two.intern(key_of("dense(m=1)"));
+  try {
+    insert(two, timed(key, "a", 1e-3));
+    FAIL("written");
+  } catch (const RecordError& error) {
+    CHECK(error.code() == Code::R012);
+  }
+  CHECK_THROWS_AS(two.measured(key), RecordError);
+  CHECK_THROWS_AS(two.was_measured(key, digest_of("x")), RecordError);
+  RecordStore moved = std::move(one);
+  insert(moved, timed(key, "a", 1e-3));
+  CHECK(moved.statistics().trials == 1);
+}

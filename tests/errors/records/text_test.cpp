@@ -4,6 +4,7 @@
 
 #include "behaviour/records/child.h"
 #include "behaviour/records/fixture.h"
+#include "records/file_state.h"
 #include "support/error_codes.h"
 
 using namespace lathe;
@@ -107,6 +108,14 @@ TEST_CASE("texts of refused opens") {
         "record store 'D/records.db' cannot be opened for writing: its directory is read-only, and SQLite "
         "keeps its log beside the file. Open it "
         "read-only, or copy it to a place that you can write.  [LTH-R006]");
+}
+
+TEST_CASE("text of a store on a network file system") {
+  CHECK_NOTHROW(refuse_file_system("D/records.db", ""));
+  CHECK(refusal([] { refuse_file_system("D/records.db", network_file_system(0x6969)); }) ==
+        "record store 'D/records.db' lies on a network or user-space file system (NFS), where locks and shared memory between "
+        "processes do not hold, so that two writers would destroy it. Keep the store on a local disk and exchange text logs "
+        "(`lathe db export`, `lathe db import`), or set trust_file_system where the file system is known to do both.  [LTH-R007]");
 }
 
 TEST_CASE("text of a log that a dead process left in a read-only directory") {
