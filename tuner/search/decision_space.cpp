@@ -1,11 +1,46 @@
 #include "tuner/search/decision_space.h"
 
+#include <algorithm>
+
 namespace lathe::tuner {
+
+namespace {
+
+std::size_t columns_of(const Decision& d) {
+  return d.kind == Decision::Kind::Ordinal ? 1 : d.max_options > 1 ? d.max_options : 0;
+}
+
+}  // namespace
 
 std::uint64_t DecisionSpace::key(PointView point) const {
   std::uint64_t hash = point.size();
   for (std::int32_t option : point) hash = mix64(hash, static_cast<std::uint32_t>(option));
   return hash;
+}
+
+std::size_t DecisionSpace::embedding_width() const {
+  std::size_t width = 0;
+  for (const Decision& d : decisions()) width += columns_of(d);
+  return width;
+}
+
+void DecisionSpace::embed(const PointSet& points, std::span<float> rows) const {
+  std::fill(rows.begin(), rows.end(), 0.0f);
+  float* row = rows.data();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const PointView point = points[i];
+    for (std::size_t d = 0; d < point.size(); ++d) {
+      const Decision& decision = decisions()[d];
+      if (decision.kind == Decision::Kind::Ordinal) {
+        // Centred, and no wider than ±2 however many options there are.
+        const float middle = (decision.max_options - 1) * 0.5f;
+        *row = middle > 0 ? (point[d] - middle) * std::min(1.0f, 2 / middle) : 0;
+      } else if (decision.max_options > 1) {
+        row[point[d]] = 1;
+      }
+      row += columns_of(decision);
+    }
+  }
 }
 
 bool DecisionSpace::draft(const PointSet&, std::span<float>) const { return false; }

@@ -59,6 +59,8 @@ struct Decision {
   };
   std::string name;
   Kind kind = Kind::Categorical;
+  /// The most options that it has under any earlier choices.
+  std::int32_t max_options = 1;
   /// Decisions of different groups are independent (for example of different blocks): crossover exchanges
   /// groups.
   int group = 0;
@@ -88,6 +90,13 @@ class DecisionSpace {
   /// Appends one program for each of `points` (which passed `filter`) to `table`, whose width is
   /// feature_width().
   virtual void features(const PointSet& points, FeatureTable& table) const = 0;
+
+  /// The decisions themselves as numbers, for models that interpolate between points: similar options lie
+  /// close, a step of the search is about 1 apart. By default an ordinal becomes its index and a category one
+  /// column an option.
+  virtual std::size_t embedding_width() const;
+  /// Writes embedding_width() values for each of `points`, row-major.
+  virtual void embed(const PointSet& points, std::span<float> rows) const;
 
   /// An analytic estimate for each of `points`, higher is better, on any scale; false when the space has
   /// none.

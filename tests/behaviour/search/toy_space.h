@@ -14,10 +14,10 @@ namespace lathe::tuner {
 class ToySpace final : public DecisionSpace {
  public:
   ToySpace() {
-    decisions_ = {{"outer", Decision::Kind::Ordinal, 0},
-                  {"inner", Decision::Kind::Ordinal, 0},
-                  {"unroll", Decision::Kind::Ordinal, 1},
-                  {"order", Decision::Kind::Categorical, 1}};
+    decisions_ = {{"outer", Decision::Kind::Ordinal, 7, 0},
+                  {"inner", Decision::Kind::Ordinal, 7, 0},
+                  {"unroll", Decision::Kind::Ordinal, 4, 1},
+                  {"order", Decision::Kind::Categorical, 3, 1}};
   }
   const std::vector<Decision>& decisions() const override { return decisions_; }
   std::int32_t options(std::size_t d, PointView p) const override {

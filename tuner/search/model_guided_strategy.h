@@ -1,0 +1,39 @@
+#pragma once
+// Lathe's own search: a model learned from the session's measurements judges the candidates.
+//
+//   round 0     given seeds; then a batch that spreads over the space, or that a prior likes
+//   each round  fit the model -> candidates: all points where they can be listed, else evolved
+//               -> pick a batch by expected improvement; each pick lowers the promise of what it will tell
+//               about,
+//                  so that a batch is not sixteen twins; a small share is random
+//
+// Rounds should be small, 8 to 16 (a caller measures what one `propose` gave before it asks again). Known
+// records of the same workload are observed, those of similar ones are given as seeds.
+
+#include <functional>
+#include <memory>
+
+#include "tuner/model/session_model.h"
+#include "tuner/search/evolution.h"
+#include "tuner/search/strategy.h"
+
+namespace lathe::tuner {
+
+/// A guess of y in [0, 1] for each program, from a model that was learned elsewhere.
+using Prior = std::function<std::vector<float>(const FeatureTable&)>;
+
+struct ModelGuidedOptions {
+  std::uint64_t seed = 1;
+  std::size_t first_batch = 16;    ///< observations before the model is asked
+  double random_share = 0.05;      ///< of the picks
+  std::size_t list_limit = 32768;  ///< spaces of up to this many listed points are scored whole
+  std::size_t pool = 4096;         ///< candidates a batch is picked from
+  EvolutionOptions evolution;
+  SessionModelOptions model;
+  Prior prior;               ///< without it, the space's draft serves, if it has one
+  std::vector<Point> seeds;  ///< proposed first
+};
+
+std::unique_ptr<Strategy> model_guided_strategy(const DecisionSpace& space, ModelGuidedOptions options);
+
+}  // namespace lathe::tuner
