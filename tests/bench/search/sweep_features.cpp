@@ -44,6 +44,17 @@ double odd_part(double size) {
   return std::log2(std::max(odd, 1.0));
 }
 
+// sign·log2(1 + |x|): counts become additive, and zero stays zero.
+double slog2(double x) { return x >= 0 ? std::log2(1 + x) : -std::log2(1 - x); }
+
+// 0, 1, 2, … without a gap may be the names of methods rather than amounts.
+bool may_be_code(const Parameter& p) {
+  for (std::size_t i = 0; i < p.value.size(); ++i) {
+    if (p.value[i] != static_cast<double>(i)) return false;
+  }
+  return p.value.size() > 2;
+}
+
 }  // namespace
 
 SweepFeatures::SweepFeatures(const std::vector<Parameter>& parameters) : parameters_(parameters) {
@@ -51,7 +62,7 @@ SweepFeatures::SweepFeatures(const std::vector<Parameter>& parameters) : paramet
   for (std::size_t d = 0; d < parameters.size(); ++d) {
     const Parameter& p = parameters[d];
     meanings.push_back(meaning_of(p.name));
-    if (p.numeric && p.value.front() >= 1 && p.value.back() >= 2) sizes_.push_back(d);
+    if (p.numeric && p.value.front() >= 0 && p.value.back() >= 2) sizes_.push_back(d);
   }
   for (std::size_t d : sizes_) {
     const auto& values = parameters[d].value;
@@ -108,19 +119,15 @@ SweepFeatures::SweepFeatures(const std::vector<Parameter>& parameters) : paramet
   width_ = parameters.size() + odd_.size() + odd_products_.size() + products_.size() +
            (threads_.factors.empty() ? 0 : 2);
 
-  // Embedding: a column a parameter (words: one a word), standardised over the options.
   for (const Parameter& p : parameters) {
-    if (!p.numeric) {
-      embedding_width_ += p.value.size();
-      continue;
-    }
-    ++embedding_width_;
+    embedding_width_ += p.numeric;
+    if (!p.numeric || may_be_code(p)) embedding_width_ += p.value.size();
   }
   embedding_width_ += odd_.size();
   for (const Parameter& p : parameters) {
     double sum = 0, square = 0;
     for (double v : p.value) {
-      const double x = std::log2(1 + std::max(v, 0.0));
+      const double x = slog2(v);
       sum += x;
       square += x * x;
     }
@@ -133,7 +140,7 @@ SweepFeatures::SweepFeatures(const std::vector<Parameter>& parameters) : paramet
 
 double SweepFeatures::log2_of(const Product& product, std::span<const double> values) const {
   double sum = 0;
-  for (const auto& [d, exponent] : product.factors) sum += exponent * std::log2(values[d]);
+  for (const auto& [d, exponent] : product.factors) sum += exponent * std::log2(std::max(values[d], 0.5));
   return sum;
 }
 
@@ -146,8 +153,7 @@ double SweepFeatures::odd_of(const Product& product, std::span<const double> val
 void SweepFeatures::fill(std::span<const double> values, std::span<float> row) const {
   std::size_t c = 0;
   for (std::size_t d = 0; d < parameters_.size(); ++d) {
-    const double v = values[d];
-    row[c++] = static_cast<float>(v >= 0 ? std::log2(1 + v) : -std::log2(1 - v));
+    row[c++] = static_cast<float>(slog2(values[d]));
   }
   for (std::size_t d : odd_) row[c++] = static_cast<float>(odd_part(values[d]));
   for (const Product& product : odd_products_) row[c++] = static_cast<float>(odd_of(product, values));
@@ -159,17 +165,17 @@ void SweepFeatures::fill(std::span<const double> values, std::span<float> row) c
   }
 }
 
+// A column a number, standardised over the options; a column an option for words and codes; and whether a size has odd
+// factors.
 void SweepFeatures::embed(std::span<const double> values, std::span<float> row) const {
   std::size_t c = 0;
   for (std::size_t d = 0; d < parameters_.size(); ++d) {
     const Parameter& p = parameters_[d];
-    if (!p.numeric) {
-      for (std::size_t o = 0; o < p.value.size(); ++o) row[c++] = static_cast<double>(o) == values[d];
-      continue;
-    }
-    row[c++] = (static_cast<float>(std::log2(1 + std::max(values[d], 0.0))) - centre_[d]) * scale_[d];
+    if (p.numeric) row[c++] = (static_cast<float>(slog2(values[d])) - centre_[d]) * scale_[d];
+    if (p.numeric && !may_be_code(p)) continue;
+    for (double option : p.value) row[c++] = option == values[d];
   }
-  for (std::size_t d : odd_) row[c++] = static_cast<float>(odd_part(values[d]) > 0);
+  for (std::size_t d : odd_) row[c++] = odd_part(values[d]) > 0;
 }
 
 }  // namespace lathe::bench

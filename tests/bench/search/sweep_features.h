@@ -32,7 +32,7 @@ class SweepFeatures {
   double log2_of(const Product& product, std::span<const double> values) const;
 
   const std::vector<Parameter>& parameters_;
-  std::vector<std::size_t> sizes_;  // parameters that are numbers >= 1, and not only 0/1
+  std::vector<std::size_t> sizes_;  // parameters that count something: not only 0 and 1, nothing negative
   std::vector<std::size_t> odd_;    // those of them that are not always powers of two
   std::vector<Product> products_;
   std::vector<Product> odd_products_;
