@@ -22,7 +22,7 @@
 
 namespace lathe {
 
-/// Stable identity of a user error. The enumerators are the entries of src/support/error_codes.def.
+/// Stable identity of a user error. The enumerators are the entries of src/support/error_codes/; lathe::code names them.
 enum class Code : std::uint16_t;
 
 /// What docs/errors.md and `lathe explain` say about a code.

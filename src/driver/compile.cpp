@@ -5,7 +5,7 @@
 #include "arith/analyzer.h"
 #include "driver/code_options.h"
 #include "ir/visitor.h"
-#include "support/error_codes.h"
+#include "support/error_codes/codegen.h"
 
 namespace lathe {
 
@@ -29,7 +29,7 @@ lower::Options lower_options(const Target& target, const CompileOptions& options
 
 codegen::cpu::Machine machine_for(const Target& target) {
   if (!target.is_cpu()) {
-    throw TargetError(Code::C010, "code for \"" + target.name +
+    throw TargetError(code::C010, "code for \"" + target.name +
                                       "\" cannot be generated: only CPU targets are supported here");
   }
   return {target.cpu().triple(), target.cpu().microarchitecture, target.cpu().llvm_features()};
@@ -60,7 +60,7 @@ Kernel link(const Program& program, const Target& target, std::vector<char> obje
   const CpuTarget here = Target::host().cpu();
   for (const std::string& feature : target.cpu().features) {
     if (!here.has(feature)) {
-      throw TargetError(Code::C010,
+      throw TargetError(code::C010,
                         "this machine cannot run code for \"" + target.name + "\": it has no " + feature);
     }
   }
@@ -103,7 +103,7 @@ std::int64_t extent_for(const Expr& extent, const VarMap& sizes) {
 void check_tensor(const Program& program, const Param& param, const runtime::Tensor* tensor,
                   const VarMap& sizes) {
   auto wrong = [&](const std::string& what) {
-    return UserError(Code::C012,
+    return UserError(code::C012,
                      "kernel \"" + program->name + "\", parameter \"" + param.name() + "\": " + what);
   };
   if (!tensor) throw wrong("no tensor was given");
@@ -135,13 +135,13 @@ void Kernel::operator()(const std::vector<runtime::Tensor*>& tensors,
     ++size_count;
   }
   if (tensors.size() != buffers.size() || sizes.size() != size_count) {
-    throw UserError(Code::C012, "kernel \"" + p->name + "\" takes " + std::to_string(buffers.size()) +
+    throw UserError(code::C012, "kernel \"" + p->name + "\" takes " + std::to_string(buffers.size()) +
                                     " tensors and " + std::to_string(size_count) + " sizes, not " +
                                     std::to_string(tensors.size()) + " and " + std::to_string(sizes.size()));
   }
   for (std::int64_t s : sizes) {
     if (s < 0)
-      throw UserError(Code::C012, "kernel \"" + p->name + "\": size " + std::to_string(s) + " is negative");
+      throw UserError(code::C012, "kernel \"" + p->name + "\": size " + std::to_string(s) + " is negative");
   }
   std::vector<void*> addresses;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -149,7 +149,7 @@ void Kernel::operator()(const std::vector<runtime::Tensor*>& tensors,
     addresses.push_back(tensors[i]->data());
   }
   if (function_(addresses.data(), sizes.data()) != LATHE_OK) {
-    throw UserError(Code::C013, "kernel \"" + p->name + "\" failed: " + lathe_last_error());
+    throw UserError(code::C013, "kernel \"" + p->name + "\" failed: " + lathe_last_error());
   }
 }
 
@@ -166,7 +166,7 @@ Program lower_until(const Program& program, const Target& target, const std::str
     names += (names.empty() ? "" : ", ") + std::string(each.name);
   }
   if (!pass.empty())
-    throw UserError(Code::C011, "no lowering pass is called \"" + pass + "\"\n  passes: " + names);
+    throw UserError(code::C011, "no lowering pass is called \"" + pass + "\"\n  passes: " + names);
   return p;
 }
 

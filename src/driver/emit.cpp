@@ -7,7 +7,7 @@
 #include "codegen/llvm/compile.h"
 #include "driver/c_header.h"
 #include "driver/code_options.h"
-#include "support/error_codes.h"
+#include "support/error_codes/codegen.h"
 
 namespace lathe {
 namespace {
@@ -16,13 +16,13 @@ void check_names(const std::vector<std::string>& names) {
   std::set<std::string> seen;
   for (const std::string& name : names) {
     if (!driver::is_c_identifier(name))
-      throw UserError(Code::C003,
+      throw UserError(code::C003,
                       "kernel \"" + name +
                           "\": a C function cannot have this name; nothing was written. Name the program by "
                           "letters, digits and underscores");
     for (const char* suffix : {"", "_dlpack", "_kernel"})
       if (!seen.insert(name + suffix).second)
-        throw UserError(Code::C003, "kernel \"" + name +
+        throw UserError(code::C003, "kernel \"" + name +
                                         "\": two functions of the object would be called \"" + name + suffix +
                                         "\"; nothing was written. Rename one of the programs");
   }
@@ -39,7 +39,7 @@ void write_file(const std::string& path, const char* data, std::size_t size) {
   if (!file || problem) {
     std::error_code ignored;
     std::filesystem::remove(draft, ignored);
-    throw UserError(Code::C004, "file \"" + path + "\" cannot be written" +
+    throw UserError(code::C004, "file \"" + path + "\" cannot be written" +
                                     (problem ? ": " + problem.message() : std::string()) +
                                     "; does its folder exist, and may it be written?");
   }

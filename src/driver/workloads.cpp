@@ -1,5 +1,7 @@
 // The registry of workloads and the grammar of specifications.
 
+#include "support/error_codes/workloads.h"
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -7,7 +9,6 @@
 #include <sstream>
 
 #include "lathe/workload.h"
-#include "support/error_codes.h"
 
 namespace lathe {
 namespace {
@@ -27,13 +28,13 @@ Registry& registry() {
 std::int64_t WorkloadArgs::operator[](const std::string& key) const {
   auto it = values_.find(key);
   if (it == values_.end())
-    throw UserError(Code::W003,
+    throw UserError(code::W003,
                     "a workload's builder asks for \"" + key + "\", which is none of its parameters");
   return it->second;
 }
 
 void WorkloadArgs::require(bool condition, const std::string& sentence) const {
-  if (!condition) throw UserError(Code::W004, "workload: " + sentence);
+  if (!condition) throw UserError(code::W004, "workload: " + sentence);
 }
 
 bool register_workload(WorkloadKind kind) {
@@ -41,7 +42,7 @@ bool register_workload(WorkloadKind kind) {
   const std::lock_guard lock(r.mutex);
   const std::string name = kind.name;
   if (!r.kinds.emplace(name, std::move(kind)).second)
-    throw UserError(Code::W002, "a workload \"" + name + "\" is registered already");
+    throw UserError(code::W002, "a workload \"" + name + "\" is registered already");
   return true;
 }
 
@@ -82,10 +83,10 @@ class SpecReader {
       const std::string type = word();
       std::optional<DataType> parsed = DataType::parse(type);
       if (!parsed || parsed->is_vector() || parsed->is_index())
-        fail(Code::W004, "\"" + type + "\" is no element type; f32, f64, f16, bf16, i8 … u64");
+        fail(code::W004, "\"" + type + "\" is no element type; f32, f64, f16, bf16, i8 … u64");
       dtype = *parsed;
     }
-    if (at_ != text_.size()) fail(Code::W001, "nothing may follow");
+    if (at_ != text_.size()) fail(code::W001, "nothing may follow");
     Workload out;
     std::string args;
     for (const WorkloadParam& p : kind.params)
@@ -111,21 +112,21 @@ class SpecReader {
     return true;
   }
   void expect(char c) {
-    if (!accept(c)) fail(Code::W001, std::string("expected '") + c + "'");
+    if (!accept(c)) fail(code::W001, std::string("expected '") + c + "'");
   }
   std::string word() {
     skip();
     const std::size_t from = at_;
     while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
       ++at_;
-    if (from == at_) fail(Code::W001, "expected a name");
+    if (from == at_) fail(code::W001, "expected a name");
     return text_.substr(from, at_ - from);
   }
   std::int64_t number(const std::string& key) {
     std::int64_t value = 0;
     auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (error != std::errc()) fail(Code::W004, "\"" + key + "\" needs an integer");
-    if (value < 0 || value > (std::int64_t{1} << 40)) fail(Code::W004, "\"" + key + "\" must lie in 0..2^40");
+    if (error != std::errc()) fail(code::W004, "\"" + key + "\" needs an integer");
+    if (value < 0 || value > (std::int64_t{1} << 40)) fail(code::W004, "\"" + key + "\" must lie in 0..2^40");
     at_ = static_cast<std::size_t>(end - text_.data());
     skip();
     return value;
@@ -138,12 +139,12 @@ class SpecReader {
     }
     std::string list;
     for (const std::string& n : names) list += (list.empty() ? "" : ", ") + n;
-    throw UserError(Code::W003, "no workload is called \"" + name + "\"\n  workloads: " + list);
+    throw UserError(code::W003, "no workload is called \"" + name + "\"\n  workloads: " + list);
   }
   [[noreturn]] void unknown_key(const WorkloadKind& kind, const std::string& key) const {
     std::string list;
     for (const WorkloadParam& p : kind.params) list += (list.empty() ? "" : ", ") + p.key;
-    fail(Code::W003, "\"" + kind.name + "\" has no parameter \"" + key + "\"; it has " + list);
+    fail(code::W003, "\"" + kind.name + "\" has no parameter \"" + key + "\"; it has " + list);
   }
 
   const std::string& text_;
@@ -155,7 +156,7 @@ class SpecReader {
 Workload Workload::parse(const std::string& spec) {
   if (spec.size() > 5 && spec.ends_with(".json")) {
     std::ifstream file(spec);
-    if (!file) throw UserError(Code::W001, "cannot read the program \"" + spec + "\"");
+    if (!file) throw UserError(code::W001, "cannot read the program \"" + spec + "\"");
     std::stringstream text;
     text << file.rdbuf();
     Workload out;

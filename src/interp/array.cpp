@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "interp/kinds.h"
-#include "support/error_codes.h"
+#include "support/error_codes/interp.h"
 
 namespace lathe::interp {
 namespace {
@@ -29,7 +29,7 @@ std::int64_t count_elements(DataType dtype, const std::vector<std::int64_t>& sha
   bool empty = false, overflow = false;
   for (std::int64_t extent : shape) {
     if (extent < 0) {
-      throw UserError(Code::I002, "an array cannot have the negative extent " + std::to_string(extent));
+      throw UserError(code::I002, "an array cannot have the negative extent " + std::to_string(extent));
     }
     if (extent == 0) empty = true;
     overflow = overflow || __builtin_mul_overflow(n, std::max<std::int64_t>(extent, 1), &n);
@@ -38,7 +38,7 @@ std::int64_t count_elements(DataType dtype, const std::vector<std::int64_t>& sha
   std::int64_t bytes;
   if (overflow || __builtin_mul_overflow(n, std::int64_t{dtype.bytes()}, &bytes) ||
       bytes > (std::int64_t{1} << 40)) {
-    throw UserError(Code::I003, "an array of more than 1 TiB was asked for");
+    throw UserError(code::I003, "an array of more than 1 TiB was asked for");
   }
   return n;
 }
@@ -113,7 +113,7 @@ Array::Array(DataType dtype, std::vector<std::int64_t> shape)
 Array::Array(DataType dtype, std::vector<std::int64_t> shape, const std::vector<double>& values)
     : Array(dtype, std::move(shape)) {
   if (static_cast<std::int64_t>(values.size()) != size_) {
-    throw UserError(Code::I002, "an array of " + std::to_string(size_) + " elements was given " +
+    throw UserError(code::I002, "an array of " + std::to_string(size_) + " elements was given " +
                                     std::to_string(values.size()) + " values");
   }
   for (std::int64_t i = 0; i < size_; ++i) set(i, values[i]);

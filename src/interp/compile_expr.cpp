@@ -2,7 +2,7 @@
 
 #include "interp/compiler.h"
 #include "interp/kinds.h"
-#include "support/error_codes.h"
+#include "support/error_codes/interp.h"
 
 namespace lathe::interp {
 
@@ -378,7 +378,7 @@ Compiler::Operand Compiler::call_expr(const Call& n) {
 Compiler::Operand Compiler::extern_expr(const Call& n) {
   auto found = options_.functions.find(n.symbol);
   if (found == options_.functions.end()) {
-    throw UserError(Code::I005, "the program calls \"" + n.symbol +
+    throw UserError(code::I005, "the program calls \"" + n.symbol +
                                     "\", which the interpreter does not know; give it in Options::functions");
   }
   if (n.dtype.is_vector()) refuse("a call of \"" + n.symbol + "\" for a vector");

@@ -4,7 +4,7 @@
 
 #include "interp/kinds.h"
 #include "ir/visitor.h"
-#include "support/error_codes.h"
+#include "support/error_codes/interp.h"
 
 namespace lathe::interp {
 namespace {
@@ -174,7 +174,7 @@ std::uint32_t Compiler::buffer_register(const Buffer& buffer) {
 }
 
 void Compiler::refuse(const std::string& what) {
-  throw UserError(Code::I006, "program \"" + program_->name + "\" cannot be interpreted: " + what);
+  throw UserError(code::I006, "program \"" + program_->name + "\" cannot be interpreted: " + what);
 }
 
 void Compiler::push_scope(const Var& var, std::uint32_t reg) {

@@ -7,7 +7,7 @@
 
 #include "interp/compiler.h"
 #include "interp/kinds.h"
-#include "support/error_codes.h"
+#include "support/error_codes/interp.h"
 
 namespace lathe::interp {
 namespace {
@@ -27,7 +27,7 @@ SizeMap bind_sizes(const Program& program, const std::vector<std::int64_t>& size
     if (p.role != ParamRole::Size) continue;
     if (next < sizes.size()) {
       if (sizes[next] < 0) {
-        throw UserError(Code::I001, "size \"" + p.name() + "\" of program \"" + program->name +
+        throw UserError(code::I001, "size \"" + p.name() + "\" of program \"" + program->name +
                                         "\" is negative: " + std::to_string(sizes[next]));
       }
       map[p.size.node()] = sizes[next];
@@ -35,7 +35,7 @@ SizeMap bind_sizes(const Program& program, const std::vector<std::int64_t>& size
     ++next;
   }
   if (next != sizes.size()) {
-    throw UserError(Code::I001, "program \"" + program->name + "\" has " + std::to_string(next) +
+    throw UserError(code::I001, "program \"" + program->name + "\" has " + std::to_string(next) +
                                     " size parameters, but " + std::to_string(sizes.size()) +
                                     " sizes were given");
   }
@@ -45,7 +45,7 @@ SizeMap bind_sizes(const Program& program, const std::vector<std::int64_t>& size
 /// The number that an expression over sizes stands for.
 std::int64_t evaluate(const Expr& e, const SizeMap& sizes, const Program& program) {
   auto refuse = [&](const std::string& why) -> std::int64_t {
-    throw UserError(Code::I006, "program \"" + program->name +
+    throw UserError(code::I006, "program \"" + program->name +
                                     "\" cannot be interpreted: the shape of a parameter " + why);
   };
   if (const IntImm* i = e.as<IntImm>()) return i->value;
@@ -101,12 +101,12 @@ void check_array(const Program& program, const Param& param, const ArrayView& ar
   const bool flat = shape.size() == 1 && elements(array.shape) == shape[0];
   const bool fits = array.dtype.element() == t.element() && (same_shape || flat);
   if (!fits) {
-    throw UserError(Code::I002, param_text(param) + " of program \"" + program->name + "\" is " + t.str() +
+    throw UserError(code::I002, param_text(param) + " of program \"" + program->name + "\" is " + t.str() +
                                     " " + shape_text(shape) + ", but the array given for it is " +
                                     array.dtype.str() + " " + shape_text(array.shape));
   }
   if (!array.data && elements(shape) > 0) {
-    throw UserError(Code::I002, "the array given for " + param_text(param) + " of program \"" +
+    throw UserError(code::I002, "the array given for " + param_text(param) + " of program \"" +
                                     program->name + "\" has no memory");
   }
 }
@@ -123,7 +123,7 @@ void check_apart(const Program& program, const std::vector<const Param*>& params
     for (std::size_t j = 0; j < i; ++j) {
       if (begin(i) >= end(j) || begin(j) >= end(i) || begin(i) == end(i) || begin(j) == end(j)) continue;
       if (!written(params[i]) && !written(params[j])) continue;
-      throw UserError(Code::I002, "the arrays given for " + param_text(*params[j]) + " and " +
+      throw UserError(code::I002, "the arrays given for " + param_text(*params[j]) + " and " +
                                       param_text(*params[i]) + " of program \"" + program->name +
                                       "\" overlap, and the program writes one of them");
     }
@@ -266,7 +266,7 @@ Report execute(const Program& program, const std::vector<ArrayView>& arrays,
     if (p.role != ParamRole::Size) params.push_back(&p);
   }
   if (params.size() != arrays.size()) {
-    throw UserError(Code::I001, "program \"" + program->name + "\" has " + std::to_string(params.size()) +
+    throw UserError(code::I001, "program \"" + program->name + "\" has " + std::to_string(params.size()) +
                                     " buffer parameters, but " + std::to_string(arrays.size()) +
                                     " arrays were given");
   }
@@ -276,7 +276,7 @@ Report execute(const Program& program, const std::vector<ArrayView>& arrays,
     check_array(program, *params[i], arrays[i], shapes[i]);
     strides.push_back(evaluate_all(params[i]->buffer->strides, size_map, program));
     if (std::any_of(strides[i].begin(), strides[i].end(), [](std::int64_t s) { return s < 0; })) {
-      throw UserError(Code::I006, "program \"" + program->name + "\" cannot be interpreted: " +
+      throw UserError(code::I006, "program \"" + program->name + "\" cannot be interpreted: " +
                                       param_text(*params[i]) + " has the strides " + shape_text(strides[i]));
     }
   }
@@ -339,7 +339,7 @@ Outcome run(const Program& program, std::vector<Array> inputs, const std::vector
   std::size_t given = 0, wanted = 0;
   for (const Param& p : program->params) wanted += p.role != ParamRole::Size && p.role != ParamRole::Output;
   if (wanted != inputs.size()) {
-    throw UserError(Code::I001, "program \"" + program->name + "\" has " + std::to_string(wanted) +
+    throw UserError(code::I001, "program \"" + program->name + "\" has " + std::to_string(wanted) +
                                     " inputs, but " + std::to_string(inputs.size()) + " arrays were given");
   }
   for (const Param& p : program->params) {

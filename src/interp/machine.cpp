@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "interp/kinds.h"
-#include "support/error_codes.h"
+#include "support/error_codes/interp.h"
 
 namespace lathe::interp {
 namespace {
@@ -40,7 +40,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 void Machine::check_memory(std::int64_t n, std::int64_t bytes_each, const std::string& what) const {
   const bool countable = n >= 0 && n < (std::int64_t{1} << 48);
   if (countable && bytes_alive + n * bytes_each <= options.memory_limit) return;
-  throw UserError(Code::I003,
+  throw UserError(code::I003,
                   what + ": needs " + (countable ? bytes_text(n * bytes_each) : "more than 2^48 elements") +
                       ", " + bytes_text(bytes_alive) + " are in use, and the interpreter's limit is " +
                       bytes_text(options.memory_limit) +
@@ -117,7 +117,7 @@ void Machine::release(Instance* instance) {
 void Machine::refuel(std::uint64_t steps) {
   steps_left += fuel;
   if (steps_left == 0) {
-    throw UserError(Code::I004,
+    throw UserError(code::I004,
                     "the program was stopped after " + std::to_string(options.step_limit) +
                         " loop iterations; raise Options::step_limit if it is meant to run that long");
   }

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "ir/numbers.h"
-#include "support/error_codes.h"
+#include "support/error_codes/te.h"
 
 namespace lathe {
 
@@ -45,7 +45,7 @@ bool is_literal(const Expr& e) { return e.kind() == ExprKind::IntImm || e.kind()
 Expr convert_literal(const Expr& e, DataType t, Site site) {
   t = t.element();
   auto does_not_fit = [&](const std::string& value) {
-    refuse(Code::D003, "the literal " + value + " does not fit " + t.str(), site);
+    refuse(code::D003, "the literal " + value + " does not fit " + t.str(), site);
   };
   if (const FloatImm* f = e.as<FloatImm>()) {
     if (!t.is_float()) does_not_fit(std::to_string(f->value));
@@ -53,7 +53,7 @@ Expr convert_literal(const Expr& e, DataType t, Site site) {
   }
   const std::int64_t value = e.as<IntImm>()->value;
   if (e.dtype().is_bool() != t.is_bool()) {
-    refuse(Code::D001, "operands of types " + e.dtype().str() + " and " + t.str() + " do not mix", site);
+    refuse(code::D001, "operands of types " + e.dtype().str() + " and " + t.str() + " do not mix", site);
   }
   if (t.is_float()) return make_float(t, static_cast<double>(value));
   if (wrap_integer(t, value) != value || (t == u64 && value < 0)) does_not_fit(std::to_string(value));
@@ -71,7 +71,7 @@ void unify(Expr& a, Expr& b, const char* what, Site site) {
       a = convert_literal(a, b.dtype(), site);
     } else {
       const std::string left = a.dtype().str(), right = b.dtype().str();
-      refuse(Code::D001,
+      refuse(code::D001,
              std::string("operator ") + what + ": operands have types " + left + " and " + right +
                  "; cast one of them, for example cast(" + left + ", …)",
              site);
@@ -83,7 +83,7 @@ void unify(Expr& a, Expr& b, const char* what, Site site) {
 }
 
 void need_defined(const Expr& e, const char* what, Site site) {
-  if (!e.defined()) refuse(Code::D004, std::string(what) + ": an operand is an empty Expr", site);
+  if (!e.defined()) refuse(code::D004, std::string(what) + ": an operand is an empty Expr", site);
 }
 
 }  // namespace
@@ -181,7 +181,7 @@ namespace {
 /// meaning.
 BinaryOp check_operator(BinaryOp op, DataType t, Site site) {
   auto not_for = [&](const char* way_out) {
-    refuse(Code::D002, std::string("operator ") + spelling(op) + " is not defined for " + t.str() + way_out,
+    refuse(code::D002, std::string("operator ") + spelling(op) + " is not defined for " + t.str() + way_out,
            site);
   };
   switch (op) {
@@ -238,7 +238,7 @@ Expr select(Expr condition, Expr if_true, Expr if_false, Site site) {
   need_defined(if_true, "select", site);
   need_defined(if_false, "select", site);
   if (!condition.dtype().is_bool()) {
-    refuse(Code::D002,
+    refuse(code::D002,
            "select: the condition has type " + condition.dtype().str() + ", not bool; compare first", site);
   }
   unify(if_true, if_false, "select", site);
@@ -252,7 +252,7 @@ Expr select(Expr condition, Expr if_true, Expr if_false, Site site) {
 Expr call(Intrinsic op, std::vector<Expr> args, Site site) {
   const std::string name = spelling(op);
   if (arity(op) >= 0 && static_cast<int>(args.size()) != arity(op)) {
-    refuse(Code::D004,
+    refuse(code::D004,
            name + " takes " + std::to_string(arity(op)) + " arguments, not " + std::to_string(args.size()),
            site);
   }
@@ -265,7 +265,7 @@ Expr call(Intrinsic op, std::vector<Expr> args, Site site) {
   }
   DataType t = args.empty() ? boolean : args[0].dtype();
   auto need = [&](bool fits, const char* wanted) {
-    if (!fits) refuse(Code::D002, name + " needs " + wanted + ", not " + t.str(), site);
+    if (!fits) refuse(code::D002, name + " needs " + wanted + ", not " + t.str(), site);
   };
   if (op <= Intrinsic::IsFinite) {
     need(t.is_float(), "a float");
@@ -283,7 +283,7 @@ Expr call(Intrinsic op, std::vector<Expr> args, Site site) {
 Expr reinterpret(DataType t, Expr a, Site site) {
   need_defined(a, "reinterpret", site);
   if (t.bits != a.dtype().bits) {
-    refuse(Code::D002, "reinterpret: " + a.dtype().str() + " and " + t.str() + " have different widths",
+    refuse(code::D002, "reinterpret: " + a.dtype().str() + " and " + t.str() + " have different widths",
            site);
   }
   t = t.with_lanes(a.dtype().lanes);  // before `a` is moved from
@@ -292,7 +292,7 @@ Expr reinterpret(DataType t, Expr a, Site site) {
 
 Expr load(Buffer buffer, std::vector<Expr> indices, Site site) {
   if (static_cast<int>(indices.size()) != buffer->rank()) {
-    refuse(Code::D004,
+    refuse(code::D004,
            buffer->name + " has " + std::to_string(buffer->rank()) + " dimensions, not " +
                std::to_string(indices.size()),
            site);
@@ -300,7 +300,7 @@ Expr load(Buffer buffer, std::vector<Expr> indices, Site site) {
   for (Expr& i : indices) {
     need_defined(i, "subscript", site);
     if (!i.dtype().is_integral()) {
-      refuse(Code::D002,
+      refuse(code::D002,
              "a subscript of " + buffer->name + " has type " + i.dtype().str() + "; cast it to index_type",
              site);
     }
@@ -322,7 +322,7 @@ Expr broadcast(Expr value, int lanes) {
 Expr logical_not(Expr a, Site site) {
   need_defined(a, "!", site);
   if (!a.dtype().is_bool())
-    refuse(Code::D002, "operator ! is not defined for " + a.dtype().str() + "; compare first", site);
+    refuse(code::D002, "operator ! is not defined for " + a.dtype().str() + "; compare first", site);
   return Expr(new Not(std::move(a)));
 }
 

@@ -9,7 +9,7 @@
 #include "ir/numbers.h"
 #include "ir/type_rules.h"
 #include "ir/visitor.h"
-#include "support/error_codes.h"
+#include "support/error_codes/files.h"
 
 namespace lathe {
 namespace {
@@ -67,7 +67,7 @@ class Reader {
     // The end of a deep path says more than its beginning.
     std::string path = path_.empty() ? "the document" : path_.substr(1);
     if (path.size() > 200) path = "…" + path.substr(path.size() - 200);
-    throw UserError(Code::F003, "program JSON, at " + path + ": " + problem);
+    throw UserError(code::F003, "program JSON, at " + path + ": " + problem);
   }
   void need(bool holds, const std::string& expected) const {
     if (!holds) fail("expected " + expected);
@@ -83,11 +83,11 @@ class Reader {
   void check_format(const Json& j) const {
     const auto format = j.find("format"), version = j.find("version");
     if (format == j.end() || *format != kProgramFormat) {
-      throw UserError(Code::F001, std::string("this is no program JSON: its field \"format\" is not \"") +
+      throw UserError(code::F001, std::string("this is no program JSON: its field \"format\" is not \"") +
                                       kProgramFormat + "\"");
     }
     if (version == j.end() || !version->is_number_integer() || *version != kProgramVersion) {
-      throw UserError(Code::F002, "program JSON of version " +
+      throw UserError(code::F002, "program JSON of version " +
                                       (version == j.end() ? "<missing>" : version->dump().substr(0, 40)) +
                                       "; this Lathe reads version " + std::to_string(kProgramVersion));
     }
@@ -525,7 +525,7 @@ Json parse(const std::string& text) {
   // about three deep a level.
   const auto limit = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > 4 * kMaxDepth) {
-      throw UserError(Code::F003,
+      throw UserError(code::F003,
                       "program JSON: nested more than " + std::to_string(kMaxDepth) + " levels deep");
     }
     return true;
@@ -533,10 +533,10 @@ Json parse(const std::string& text) {
   try {
     return Json::parse(text, limit);
   } catch (const Json::parse_error& e) {
-    throw UserError(Code::F001,
+    throw UserError(code::F001,
                     "this is no JSON: it breaks off or is wrong at byte " + std::to_string(e.byte));
   } catch (const Json::exception&) {
-    throw UserError(Code::F001, "this is no JSON: a number in it is out of range");
+    throw UserError(code::F001, "this is no JSON: a number in it is out of range");
   }
 }
 
@@ -545,7 +545,7 @@ Json parse(const std::string& text) {
 Program program_from_json(const std::string& text) {
   const Program program = Reader().read(parse(text));
   const std::vector<std::string> problems = well_formed(program);
-  if (!problems.empty()) throw UserError(Code::F003, "program JSON: " + problems[0]);
+  if (!problems.empty()) throw UserError(code::F003, "program JSON: " + problems[0]);
   return program;
 }
 

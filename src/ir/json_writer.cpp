@@ -18,7 +18,7 @@
 
 #include "ir/json_format.h"
 #include "ir/visitor.h"
-#include "support/error_codes.h"
+#include "support/error_codes/files.h"
 
 namespace lathe {
 namespace {
@@ -62,7 +62,7 @@ class Writer {
    public:
     explicit Deeper(Writer& w) : depth_(w.depth_) {
       if (++depth_ > kMaxDepth) {
-        throw UserError(Code::F003, "the program is nested more than " + std::to_string(kMaxDepth) +
+        throw UserError(code::F003, "the program is nested more than " + std::to_string(kMaxDepth) +
                                         " levels deep, which its JSON form does not allow");
       }
     }
@@ -284,7 +284,7 @@ std::string to_json(const Program& program, int indent) {
   try {
     return Writer().write(program).dump(indent);
   } catch (const nlohmann::json::type_error&) {
-    throw UserError(Code::F003, "a name, annotation or symbol of program \"" + program->name +
+    throw UserError(code::F003, "a name, annotation or symbol of program \"" + program->name +
                                     "\" is not UTF-8 text, which JSON cannot hold");
   }
 }

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "records/store.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -110,7 +110,7 @@ std::int64_t RecordStore::Impl::now_us() {
 
 void RecordStore::Impl::check_key(const KeyRef& key) const {
   if (key.store == tag()) return;
-  throw RecordError(Code::R012, "the key is not one of record store '" + connection->path() +
+  throw RecordError(code::R012, "the key is not one of record store '" + connection->path() +
                                     "'. Take it from intern() of the same store.");
 }
 

@@ -8,7 +8,7 @@
 
 #include "records/lines.h"
 #include "records/store.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -147,7 +147,7 @@ ExportReport RecordStore::export_lines(std::ostream& out, const ExportOptions& o
   ExportReport report = write_lines(*impl_, sessions(), options, [&](std::string_view text) { out << text; });
   out.flush();
   if (!out)
-    throw RecordError(Code::R010,
+    throw RecordError(code::R010,
                       "the text log of record store '" + path() +
                           "' could not be written in full. Check the space and permissions where it goes.");
   return report;

@@ -13,7 +13,7 @@
 #include <filesystem>
 
 #include "records/sqlite.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -89,18 +89,19 @@ std::string_view network_file_system_of(const std::string& path) {
 
 void refuse_file_system(const std::string& path, std::string_view kind) {
   if (kind.empty()) return;
-  throw RecordError(Code::R007,
-                    "record store '" + path + "' lies on a network or user-space file system (" + std::string(kind) +
-                        "), where locks and shared memory between processes do not hold, so that two writers would destroy "
-                        "it. Keep the store on a local disk and exchange text logs (`lathe db export`, `lathe db import`), "
-                        "or set trust_file_system where the file system is known to do both.");
+  throw RecordError(
+      code::R007,
+      "record store '" + path + "' lies on a network or user-space file system (" + std::string(kind) +
+          "), where locks and shared memory between processes do not hold, so that two writers would destroy "
+          "it. Keep the store on a local disk and exchange text logs (`lathe db export`, `lathe db import`), "
+          "or set trust_file_system where the file system is known to do both.");
 }
 
 FileState look_at(const std::string& path) {
   fs::path directory = fs::path(path).parent_path();
   std::error_code ignored;
   if (!fs::is_directory(directory, ignored)) {
-    throw RecordError(Code::R001, "record store '" + path + "': '" + missing_part(directory) +
+    throw RecordError(code::R001, "record store '" + path + "': '" + missing_part(directory) +
                                       "' is not a directory that exists. Create it, or correct the path.");
   }
   FileState state;
@@ -109,7 +110,7 @@ FileState look_at(const std::string& path) {
                              ::stat(directory.c_str(), &info) == 0 && any_write_bit(info);
   if (::stat(path.c_str(), &info) != 0) return state;
   if (!S_ISREG(info.st_mode)) {
-    throw RecordError(Code::R010, "record store '" + path + "' is " +
+    throw RecordError(code::R010, "record store '" + path + "' is " +
                                       (S_ISDIR(info.st_mode) ? "a directory" : "not a regular file") +
                                       ". Name a file, for example '" + path +
                                       (S_ISDIR(info.st_mode) ? "/records.db'." : ".db'."));

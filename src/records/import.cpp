@@ -8,7 +8,7 @@
 #include "records/json_text.h"
 #include "records/lines.h"
 #include "records/store.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -22,12 +22,12 @@ struct Numbered {
 [[noreturn]] void refuse_line(const std::string& name, std::int64_t number, const LineError& error) {
   if (error.newer_format > 0) {
     throw RecordError(
-        Code::R018, name + ":" + std::to_string(number) + ": the line has format " +
+        code::R018, name + ":" + std::to_string(number) + ": the line has format " +
                         std::to_string(error.newer_format) + ", this Lathe reads up to " +
                         std::to_string(kTextFormat) +
                         "; nothing was imported. Use the newer Lathe, or let it export in the older format.");
   }
-  throw RecordError(Code::R015, name + ":" + std::to_string(number) + ":" + std::to_string(error.column) +
+  throw RecordError(code::R015, name + ":" + std::to_string(number) + ":" + std::to_string(error.column) +
                                     ": " + error.what +
                                     "; nothing was imported. Correct or delete the line.");
 }
@@ -70,7 +70,7 @@ std::vector<Numbered> read_all(std::istream& in, const std::string& name) {
   }
   if (in.bad())
     throw RecordError(
-        Code::R010,
+        code::R010,
         "'" + name + "' could not be read to its end; nothing was imported. Check the file and its device.");
   return lines;
 }

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "records/store.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -27,7 +27,7 @@ std::vector<double> times_from(std::string_view blob) {
 Trial load_trial(RecordStore::Impl& impl, std::int64_t id) {
   Statement row(impl.db(), kTrial, id);
   if (!row.step())
-    throw RecordError(Code::R013, "record store '" + impl.db().path() + "' has no trial " +
+    throw RecordError(code::R013, "record store '" + impl.db().path() + "' has no trial " +
                                       std::to_string(id) +
                                       ". `lathe db ls` and `lathe db best` show what there is.");
   Trial t;

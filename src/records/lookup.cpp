@@ -7,7 +7,7 @@
 
 #include "records/spec_distance.h"
 #include "records/store.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -146,7 +146,7 @@ Lookup RecordStore::lookup(const Query& query) const {
 Hit RecordStore::require(const Query& query) const {
   Lookup found = lookup(query);
   if (Miss* miss = std::get_if<Miss>(&found)) {
-    throw RecordError(Code::R016,
+    throw RecordError(code::R016,
                       "record store '" + path() + "': " + miss->text() +
                           "Tune the workload for this target, or build with the default schedule.");
   }

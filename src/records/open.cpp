@@ -9,7 +9,7 @@
 #include "records/file_state.h"
 #include "records/schema.h"
 #include "records/store.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 // Absolute, links resolved: SQLite puts the log beside the file that a link points to.
 std::string resolve(const std::string& path) {
   if (path.empty())
-    throw RecordError(Code::R001,
+    throw RecordError(code::R001,
                       "the path of the record store is empty. Name a file, for example 'records.db'.");
   std::error_code error;
   fs::path resolved = fs::weakly_canonical(fs::absolute(path), error);
@@ -35,14 +35,14 @@ void refuse_network(const std::string& path, const FileState& state, const OpenO
 
 [[noreturn]] void refuse_not_lathe(const std::string& path) {
   throw RecordError(
-      Code::R002,
+      code::R002,
       "'" + path +
           "' is not a database; it was left untouched. Name a file made by Lathe, or a new one; a "
           "text log (.jsonl) is read with `lathe db import`.");
 }
 
 [[noreturn]] void refuse_cut(const std::string& path, std::int64_t bytes) {
-  throw RecordError(Code::R003, "record store '" + path + "' is damaged: it was cut to " +
+  throw RecordError(code::R003, "record store '" + path + "' is damaged: it was cut to " +
                                     std::to_string(bytes) +
                                     " bytes. Restore it from a copy or a text log (`lathe db import`).");
 }
@@ -80,7 +80,7 @@ void require_writable(const std::string& path, const FileState& state) {
   } else {
     return;
   }
-  throw RecordError(Code::R006, "record store '" + path + "' cannot be opened for writing: " + what +
+  throw RecordError(code::R006, "record store '" + path + "' cannot be opened for writing: " + what +
                                     ". Open it read-only, or copy it to a place that you can write.");
 }
 
@@ -93,13 +93,13 @@ void enter_wal(Connection& connection, std::chrono::milliseconds patience) {
     try {
       mode = connection.text("PRAGMA journal_mode = WAL");
     } catch (const RecordError& error) {
-      if (error.code() != Code::R009 || std::chrono::steady_clock::now() >= until) throw;
+      if (error.code() != code::R009 || std::chrono::steady_clock::now() >= until) throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       continue;
     }
     if (mode == "wal") return;
     throw RecordError(
-        Code::R010,
+        code::R010,
         "record store '" + connection.path() +
             "': this file system does not offer the shared memory that several writers need (journal mode '" +
             mode + "'). Keep the store on a local disk.");
@@ -111,7 +111,7 @@ std::unique_ptr<Connection> open_for_writing(const std::string& path, const Open
   refuse_network(path, state, options);
   if (!state.exists && !options.create) {
     throw RecordError(
-        Code::R001,
+        code::R001,
         "record store '" + path +
             "' does not exist. Correct the path, or make it with `lathe tune … --db` or `lathe db import`.");
   }
@@ -136,7 +136,7 @@ std::unique_ptr<Connection> open_for_writing(const std::string& path, const Open
 
 void refuse_older(const std::string& path, std::int64_t version) {
   if (version == schema_version()) return;
-  throw RecordError(Code::R005,
+  throw RecordError(code::R005,
                     "record store '" + path + "' has schema " + std::to_string(version) +
                         ", this Lathe reads " + std::to_string(schema_version()) +
                         ". Open it once for writing, which brings it up to date (`lathe db check`).");
@@ -146,7 +146,7 @@ std::unique_ptr<Connection> open_for_reading(const std::string& path, const Open
   FileState state = look_at(path);
   if (!state.exists)
     throw RecordError(
-        Code::R001,
+        code::R001,
         "record store '" + path +
             "' does not exist. Correct the path, or make it with `lathe tune … --db` or `lathe db import`.");
   refuse_network(path, state, options);
@@ -163,7 +163,7 @@ std::unique_ptr<Connection> open_for_reading(const std::string& path, const Open
   bool unmerged = state.has_journal || (immutable && state.has_log);
   if (unmerged) {
     throw RecordError(
-        Code::R017,
+        code::R017,
         "record store '" + path +
             "' was left by a process that died, with changes not yet merged into the file, and "
             "a read-only open cannot merge them. Open it once for writing, or copy all its files ('" +
@@ -245,17 +245,17 @@ RecordStore::Snapshot RecordStore::snapshot() const {
 void check_turn(const RecordStore::Impl& impl, bool writing) {
   const std::string& path = impl.connection->path();
   if (::getpid() != impl.owner) {
-    throw RecordError(Code::R019, "record store '" + path + "' was opened by process " +
+    throw RecordError(code::R019, "record store '" + path + "' was opened by process " +
                                       std::to_string(impl.owner) +
                                       " and is used by its child; SQLite's locks do not survive fork(). Open "
                                       "the store again in the child.");
   }
   if (!writing) return;
   if (impl.read_only)
-    throw RecordError(Code::R011, "record store '" + path +
+    throw RecordError(code::R011, "record store '" + path +
                                       "' was opened read-only; nothing was written. Open it for writing.");
   if (impl.snapshots > 0) {
-    throw RecordError(Code::R011,
+    throw RecordError(code::R011,
                       "record store '" + path +
                           "' is held at a snapshot; nothing was written. Let the snapshot end first.");
   }
@@ -271,7 +271,7 @@ Writing::Writing(RecordStore::Impl& impl) : lock_(impl.mutex), impl_(impl) {
   if (impl.writings == 0) {
     // Inside somebody's reading the transaction would end with the reading, and undo what was acknowledged.
     if (impl.db().in_transaction()) {
-      throw RecordError(Code::R011,
+      throw RecordError(code::R011,
                         "record store '" + impl.db().path() +
                             "' was asked to write from within a visit of its records; nothing was "
                             "written. Collect what to write, and write after the visit.");

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "records/store.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -100,16 +100,16 @@ Trial RecordStore::trial(const std::string& id) const {
   auto from = Digest::parse(low), to = Digest::parse(high);
   if (id.size() < 6 || id.size() > 32 || !from || !to) {
     throw RecordError(
-        Code::R013,
+        code::R013,
         "'" + id + "' names no trial: give its number, or at least the first 6 digits of its id.");
   }
   Statement row(impl_->db(), "SELECT id FROM trials WHERE uid BETWEEN ? AND ? LIMIT 2", *from, *to);
   if (!row.step())
-    throw RecordError(Code::R013, "record store '" + path() + "' has no trial whose id begins with " + id +
+    throw RecordError(code::R013, "record store '" + path() + "' has no trial whose id begins with " + id +
                                       ". `lathe db best` shows ids.");
   std::int64_t found = row.integer(0);
   if (row.step())
-    throw RecordError(Code::R013, "several trials of record store '" + path() +
+    throw RecordError(code::R013, "several trials of record store '" + path() +
                                       "' have an id that begins with " + id + ". Give more digits.");
   return load_trial(*impl_, found);
 }

@@ -1,7 +1,7 @@
 #include "records/schema.h"
 
 #include "records/file_state.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -133,13 +133,13 @@ std::span<const Migration> migrations() { return kMigrations; }
 void check_identity(const std::string& path, std::int64_t application, std::int64_t version, bool has_tables,
                     int newest) {
   if (application != kApplicationId && (application != 0 || has_tables || version != 0)) {
-    throw RecordError(Code::R002, "'" + path +
+    throw RecordError(code::R002, "'" + path +
                                       "' is a database, but not a record store of Lathe (application id " +
                                       std::to_string(static_cast<std::uint32_t>(application)) +
                                       "); it was left untouched. Name another file.");
   }
   if (application == kApplicationId && version > newest) {
-    throw RecordError(Code::R004, "record store '" + path + "' has schema " + std::to_string(version) +
+    throw RecordError(code::R004, "record store '" + path + "' has schema " + std::to_string(version) +
                                       ", this Lathe knows up to " + std::to_string(newest) +
                                       "; it was left untouched. Use the newer Lathe, or let it write a text "
                                       "log with `lathe db export`.");

@@ -5,7 +5,7 @@
 #include "records/json_text.h"
 #include "records/process.h"
 #include "records/store.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -22,7 +22,7 @@ std::int64_t clock_us() {
 }
 
 [[noreturn]] void refuse_unknown(const std::string& path, const Digest& session) {
-  throw RecordError(Code::R014, "record store '" + path + "' has no session " + session.hex() +
+  throw RecordError(code::R014, "record store '" + path + "' has no session " + session.hex() +
                                     ". `lathe session ls` shows those it has.");
 }
 
@@ -58,7 +58,7 @@ void require_mine(RecordStore::Impl& impl, const Digest& session) {
   Owner me = this_process();
   bool mine = row.string(1) == me.space && row.integer(2) == me.pid && row.integer(3) == me.started;
   if (static_cast<SessionState>(row.integer(0)) == SessionState::Running && mine) return;
-  throw RecordError(Code::R014,
+  throw RecordError(code::R014,
                     "session " + session.hex() + " of record store '" + impl.db().path() +
                         "' is not run by this process (" +
                         (mine ? "it has ended" : "process " + std::to_string(row.integer(2)) + " has it") +
@@ -126,7 +126,7 @@ Commit RecordStore::commit(const Digest& session, std::span<const Trial> trials,
 
 void RecordStore::end_session(const Digest& session, SessionState state, const std::string& reason) {
   if (state == SessionState::Running || state == SessionState::External) {
-    throw RecordError(Code::R014, "a session ends as finished, interrupted or failed, not as " +
+    throw RecordError(code::R014, "a session ends as finished, interrupted or failed, not as " +
                                       std::string(to_string(state)) + ".");
   }
   Writing turn(*impl_);
@@ -149,7 +149,7 @@ Session RecordStore::resume_session(const Digest& uid) {
     bool mine = row.string(14) == me.space && row.integer(13) == me.pid && row.integer(15) == me.started;
     if (static_cast<SessionState>(row.integer(1)) == SessionState::Running && !mine && owner_lives(row)) {
       throw RecordError(
-          Code::R014, "session " + uid.hex() + " of record store '" + path() + "' is being run by process " +
+          code::R014, "session " + uid.hex() + " of record store '" + path() + "' is being run by process " +
                           std::to_string(row.integer(13)) +
                           "; nothing was changed. Stop that process first, or start a session of your own.");
     }

@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -112,7 +112,7 @@ void Connection::fail(int rc) const {
   std::string detail = db_ && sqlite3_extended_errcode(db_) == rc ? sqlite3_errmsg(db_) : sqlite3_errstr(rc);
   std::string quoted = "record store '" + path_ + "'";
   if (space_ran_out(rc, system_error)) {
-    throw RecordError(Code::R008,
+    throw RecordError(code::R008,
                       quoted +
                           ": no space left to write; the transaction was undone and the store is as before. "
                           "Free space on that file system, or lower what it holds with `lathe db prune`.");
@@ -122,12 +122,12 @@ void Connection::fail(int rc) const {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       throw RecordError(
-          Code::R009, quoted + ": another process has kept it locked for " + seconds(busy_timeout_) +
+          code::R009, quoted + ": another process has kept it locked for " + seconds(busy_timeout_) +
                           "; nothing was written. Let that process finish (`lathe session ls` shows running "
                           "sessions), then try again, or raise the busy timeout.");
     case SQLITE_NOTADB:
       throw RecordError(
-          Code::R002,
+          code::R002,
           quoted +
               " is not a database. Name a file made by Lathe, or a new one; a text log (.jsonl) is "
               "read with `lathe db import`.");
@@ -136,17 +136,17 @@ void Connection::fail(int rc) const {
     case SQLITE_MISMATCH:
     case SQLITE_ERROR:
       throw RecordError(
-          Code::R003,
+          code::R003,
           quoted + " is damaged (" + detail +
               "). Keep a copy; `lathe db check` says how far the damage goes, and what can still be "
               "read is saved by `lathe db export` and `lathe db import` into a new file.");
     case SQLITE_READONLY:
-      throw RecordError(Code::R006, quoted + " cannot be written (" + detail +
+      throw RecordError(code::R006, quoted + " cannot be written (" + detail +
                                         "). Open it read-only, or copy it to a place that you can write.");
     default: break;
   }
   if (system_error != 0) detail += ": " + std::string(std::strerror(system_error));
-  throw RecordError(Code::R010, quoted + ": the system refused (" + detail +
+  throw RecordError(code::R010, quoted + ": the system refused (" + detail +
                                     "). Check the path, its permissions and its device.");
 }
 

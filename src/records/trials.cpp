@@ -9,7 +9,7 @@
 #include "records/json_text.h"
 #include "records/lines.h"
 #include "records/store.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 namespace lathe::records {
 
@@ -228,7 +228,7 @@ std::string require_json(const std::string& text, const char* what) {
   try {
     return canonical_json(text);
   } catch (const JsonError& error) {
-    throw RecordError(Code::R012,
+    throw RecordError(code::R012,
                       std::string(what) + " is not well-formed: " + error.what() + " at byte " +
                           std::to_string(error.column) +
                           "; nothing was written. Hand over the text that Lathe's own writers make.");
@@ -261,7 +261,7 @@ ReadyTrial make_ready(RecordStore::Impl& impl, const Trial& given) {
     trial.stale = false;
     trial.uid = uid_of(program, fingerprint, trial);
   } catch (const Refusal& refusal) {
-    throw RecordError(Code::R012, "a trial cannot be stored: " + refusal.problem + "; nothing was written. " +
+    throw RecordError(code::R012, "a trial cannot be stored: " + refusal.problem + "; nothing was written. " +
                                       refusal.way_out);
   }
   ready.candidate = candidate_of(trial);
@@ -331,7 +331,7 @@ void settle_key(RecordStore::Impl& impl, const KeyRef& key) {
 
 KeyRef RecordStore::intern(const Key& key) {
   if (key.workload.program.empty() || key.target.fingerprint.empty()) {
-    throw RecordError(Code::R012,
+    throw RecordError(code::R012,
                       "a key without a program hash or a target fingerprint cannot be stored; nothing was "
                       "written. Compute both first.");
   }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lathe/error.h"
-#include "support/error_codes.h"
+#include "support/error_codes/runtime.h"
 
 namespace lathe::runtime {
 
@@ -16,7 +16,7 @@ void Kernel::operator()(std::initializer_list<Tensor*> tensors,
   for (Tensor* tensor : tensors) buffers.push_back(tensor->data());
   const std::int32_t code = function_(buffers.data(), scalars.begin());
   if (code != LATHE_OK) {
-    throw UserError(Code::X008, "kernel \"" + name_ + "\" failed with code " + std::to_string(code) + ": " +
+    throw UserError(code::X008, "kernel \"" + name_ + "\" failed with code " + std::to_string(code) + ": " +
                                     lathe_last_error());
   }
 }
@@ -30,17 +30,17 @@ Module Module::open(const std::string& path) {
       text +=
           "; link the program with ENABLE_EXPORTS (-rdynamic), or the module with the shared lathe::runtime";
     }
-    throw UserError(Code::X005, text);
+    throw UserError(code::X005, text);
   }
   std::shared_ptr<void> handle(loaded, [](void* library) { dlclose(library); });
   const auto* abi = static_cast<const std::int32_t*>(dlsym(loaded, LATHE_MODULE_ABI_SYMBOL));
   if (abi == nullptr) {
-    throw UserError(Code::X006, "module \"" + path +
+    throw UserError(code::X006, "module \"" + path +
                                     "\": is no module of Lathe's kernels (it does not export " +
                                     LATHE_MODULE_ABI_SYMBOL + ")");
   }
   if (*abi != lathe_runtime_abi()) {
-    throw UserError(Code::X006, "module \"" + path + "\": was built for runtime ABI " + std::to_string(*abi) +
+    throw UserError(code::X006, "module \"" + path + "\": was built for runtime ABI " + std::to_string(*abi) +
                                     ", this runtime has " + std::to_string(lathe_runtime_abi()) +
                                     "; build it again with this Lathe");
   }
@@ -54,7 +54,7 @@ bool Module::has(const std::string& name) const { return symbol(name + "_kernel"
 Kernel Module::kernel(const std::string& name) const {
   void* found = symbol(name + "_kernel");
   if (found == nullptr)
-    throw UserError(Code::X007, "module \"" + path_ + "\": has no kernel \"" + name + "\"");
+    throw UserError(code::X007, "module \"" + path_ + "\": has no kernel \"" + name + "\"");
   return Kernel(name, reinterpret_cast<lathe_kernel>(found), handle_);
 }
 

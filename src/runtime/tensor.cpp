@@ -8,7 +8,7 @@
 
 #include "lathe/error.h"
 #include "lathe/runtime/c_api.h"
-#include "support/error_codes.h"
+#include "support/error_codes/runtime.h"
 #include "support/half.h"
 
 namespace lathe::runtime {
@@ -38,7 +38,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 [[noreturn]] void refuse(DLDataType type, const std::vector<std::int64_t>& shape, const std::string& why) {
-  throw UserError(Code::X001, "tensor " + to_string(type) + " " + shape_text(shape) + ": " + why);
+  throw UserError(code::X001, "tensor " + to_string(type) + " " + shape_text(shape) + ": " + why);
 }
 
 /// Elements of a shape that a tensor may have.
@@ -102,7 +102,7 @@ Tensor::Tensor(DLDataType type, std::vector<std::int64_t> shape, TensorOptions o
   memory_->used = bytes();
   memory_->block = static_cast<unsigned char*>(std::aligned_alloc(align, total));
   if (memory_->block == nullptr) {
-    throw UserError(Code::X002,
+    throw UserError(code::X002,
                     "tensor " + to_string(*this) + ": no memory for " + std::to_string(total) + " bytes");
   }
   data_ = memory_->block + guard;
@@ -124,7 +124,7 @@ Tensor Tensor::view(void* data, DLDataType type, std::vector<std::int64_t> shape
 
 Tensor Tensor::from_dlpack(DLManagedTensor* managed) {
   const auto fail = [](const std::string& why) {
-    throw UserError(Code::X003, "tensor from another library: " + why);
+    throw UserError(code::X003, "tensor from another library: " + why);
   };
   if (managed == nullptr) fail("is null");
   const DLTensor& from = managed->dl_tensor;
@@ -165,7 +165,7 @@ void Tensor::check_type(DLDataType wanted) const {
   const bool bits_alike = wanted.code == kDLUInt && wanted.bits == type_.bits && type_.lanes == 1 &&
                           (type_.code == kDLBoolCode || (is_float(type_) && type_.bits == 16));
   if (same(wanted, type_) || bits_alike) return;
-  throw UserError(Code::X004, "tensor " + to_string(*this) + ": read as " + to_string(wanted));
+  throw UserError(code::X004, "tensor " + to_string(*this) + ": read as " + to_string(wanted));
 }
 
 namespace {

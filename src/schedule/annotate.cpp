@@ -21,7 +21,7 @@ Stmt annotated(const Stmt& s, const std::string& key, std::int64_t value) {
 void run_annotate(Edit& edit) {
   const Path path = edit.arg(0).get<BlockRef>() ? edit.block(0) : edit.loop(0);
   const std::string& key = edit.text(1);
-  if (key.empty()) edit.refuse(Code::S003, "the key is empty");
+  if (key.empty()) edit.refuse(code::S003, "the key is empty");
   edit.set_body(replace(path, annotated(path.back(), key, edit.integer(2))));
 }
 
@@ -29,7 +29,7 @@ void run_partition(Edit& edit) {
   const Path path = edit.loop(0);
   const For& loop = *path.back().as<For>();
   if (loop.for_kind != ForKind::Serial && loop.for_kind != ForKind::Parallel) {
-    edit.refuse(Code::S011,
+    edit.refuse(code::S011,
                 "loop \"" + loop.var.name() + "\" is " + spelling(loop.for_kind) + " and cannot be cut",
                 {{path.back().get(), "here"}}, "partition a serial loop round it");
   }

@@ -92,7 +92,7 @@ std::unique_ptr<Block> redirected(const Block& block, const Buffer& from, const 
 void need_single_write(const Edit& edit, const Stmt& self) {
   const Block& block = *self.as<Block>();
   if (block.writes.size() == 1) return;
-  edit.refuse(Code::S054,
+  edit.refuse(code::S054,
               "block \"" + block.name() + "\" writes " + std::to_string(block.writes.size()) +
                   " buffers; one can be staged",
               {{self.get(), "here"}});
@@ -107,7 +107,7 @@ void run_cache_read(Edit& edit) {
   const std::int64_t which = edit.integer(1);
   const Scope scope = scope_of(edit, 2);
   if (which < 0 || which >= static_cast<std::int64_t>(block.reads.size())) {
-    edit.refuse(Code::S008,
+    edit.refuse(code::S008,
                 "block \"" + block.name() + "\" reads " + std::to_string(block.reads.size()) +
                     " buffers, there is no read " + std::to_string(which),
                 {{self.get(), "here"}});
@@ -116,7 +116,7 @@ void run_cache_read(Edit& edit) {
   for (const Stmt& w : writers_of(edit.body(), access.buffer)) {
     if (w.same_as(self))
       edit.refuse(
-          Code::S054,
+          code::S054,
           "block \"" + block.name() + "\" updates \"" + access.buffer->name + "\", a copy would be stale",
           {{self.get(), "here"}});
   }
@@ -215,7 +215,7 @@ Expr runs_below(const Edit& edit, const Path& from, const Path& at) {
     const Expr at_first = analyzer.simplify(substitute(condition, first));
     const bool implied = at_first.same_as(condition) || holds_first(condition, first, analyzer);
     if (!implied) {
-      edit.refuse(Code::S046,
+      edit.refuse(code::S046,
                   "in which iterations of loop \"" + at.back().as<For>()->var.name() + "\" block \"" +
                       block.name() + "\" runs is not clear from its condition " + to_string(condition),
                   {{at.back().get(), "here"}, {from.back().get(), "block"}}, "choose a loop further out");
@@ -236,20 +236,20 @@ void stage_at(Edit& edit, const Path& from, Scope scope, const Path& at) {
   const Stmt self = from.back(), loop = at.back();
   const Block& block = *self.as<Block>();
   if (!contains(loop, self.get())) {
-    edit.refuse(Code::S045,
+    edit.refuse(code::S045,
                 "loop \"" + loop.as<For>()->var.name() + "\" does not enclose block \"" + block.name() + "\"",
                 {{loop.get(), "here"}, {self.get(), "block"}});
   }
   if (!block.is_reduction() || !block.init.defined()) {
     edit.refuse(
-        Code::S055,
+        code::S055,
         "block \"" + block.name() + "\" is no reduction with its init, so there is nothing to accumulate",
         {{self.get(), "here"}}, "use cache_write without a loop");
   }
   const BufferRegion access = block.writes[0];
   const Store* init = block.init.as<Store>();
   if (!init)
-    edit.refuse(Code::S054, "the init of block \"" + block.name() + "\" is more than one store",
+    edit.refuse(code::S054, "the init of block \"" + block.name() + "\" is more than one store",
                 {{self.get(), "here"}});
   const Passes passes = outer_passes(block, loops_on(at));
   const Buffer staged = like(
@@ -259,7 +259,7 @@ void stage_at(Edit& edit, const Path& from, Scope scope, const Path& at) {
   bind_sizes(analyzer, edit.program());
   bind_path(analyzer, at);
   if (!analyzer.can_prove_ge(passes.count, 1)) {
-    edit.refuse(Code::S055,
+    edit.refuse(code::S055,
                 "the reduce loops at and above \"" + loop.as<For>()->var.name() +
                     "\" may run not once, and then nothing would store the init",
                 {{loop.get(), "here"}},
@@ -322,12 +322,12 @@ void run_cache_write(Edit& edit) {
   const Scope scope = scope_of(edit, 1);
   need_single_write(edit, self);
   if (std::string why = why_not_schedulable(*self.as<Block>(), edit.body()); !why.empty()) {
-    edit.refuse(Code::S040,
+    edit.refuse(code::S040,
                 "block \"" + self.as<Block>()->name() + "\" is neither complete nor a reduction: " + why,
                 {{self.get(), "here"}});
   }
   if (self.as<Block>()->partner.defined()) {
-    edit.refuse(Code::S041,
+    edit.refuse(code::S041,
                 "the reduction \"" + self.as<Block>()->name() +
                     "\" was decomposed, its two parts cannot be moved apart",
                 {{self.get(), "here"}}, "stage it before decompose_reduction or another cache_write");
@@ -344,7 +344,7 @@ void run_set_scope(Edit& edit) {
   need_single_write(edit, self);
   const Buffer old = block.writes[0].buffer;
   if (is_param(edit.program(), old)) {
-    edit.refuse(Code::S043, "\"" + old->name + "\" is a parameter of the program and stays in global memory",
+    edit.refuse(code::S043, "\"" + old->name + "\" is a parameter of the program and stays in global memory",
                 {{self.get(), "writes it"}}, "put a cache_write between");
   }
   Buffer fresh = like(old, old->name, scope);

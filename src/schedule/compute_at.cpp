@@ -68,11 +68,11 @@ std::string legal_places(const Edit& edit, const char* primitive) {
 void need_schedulable(const Edit& edit, const Stmt& self) {
   const Block& block = *self.as<Block>();
   if (std::string why = why_not_schedulable(block, edit.body()); !why.empty()) {
-    edit.refuse(Code::S040, "block \"" + block.name() + "\" is neither complete nor a reduction: " + why,
+    edit.refuse(code::S040, "block \"" + block.name() + "\" is neither complete nor a reduction: " + why,
                 {{self.get(), "here"}});
   }
   if (block.partner.defined()) {
-    edit.refuse(Code::S041,
+    edit.refuse(code::S041,
                 "the reduction \"" + block.name() + "\" was decomposed, its two parts cannot be moved apart",
                 {{self.get(), "here"}}, "move it before decompose_reduction or cache_write");
   }
@@ -86,7 +86,7 @@ void need_settled_inputs(const Edit& edit, const Stmt& self, const char* primiti
     if (s.same_as(self)) after = true;
     for (const BufferRegion& w : other.writes) {
       if (after && !s.same_as(self) && reads(block, w.buffer)) {
-        refuse_place(edit, primitive, Code::S042,
+        refuse_place(edit, primitive, code::S042,
                      block_name(s) + " writes \"" + w.buffer->name + "\", which \"" + block.name() +
                          "\" reads, after it",
                      {{self.get(), "here"}, {s.get(), "writes it later"}});
@@ -127,16 +127,16 @@ void run_compute_at(Edit& edit) {
   std::vector<Stmt> consumers;
   for (const BufferRegion& w : block.writes) {
     if (is_param(edit.program(), w.buffer)) {
-      refuse(Code::S043,
+      refuse(code::S043,
              "\"" + w.buffer->name + "\" is a parameter of the program, all of which must be computed",
              {{self.get(), "writes it"}});
     }
     for (const Stmt& s : readers_of(edit.body(), w.buffer)) consumers.push_back(s);
   }
   if (consumers.empty())
-    refuse(Code::S044, "block \"" + block.name() + "\" has no consumers", {{self.get(), "here"}});
+    refuse(code::S044, "block \"" + block.name() + "\" has no consumers", {{self.get(), "here"}});
   if (contains(loop, self.get()) && path_to(loop.as<For>()->body, self.get()).empty()) {
-    refuse(Code::S045, loop_name(loop) + " belongs to the block itself", {{loop.get(), "here"}});
+    refuse(code::S045, loop_name(loop) + " belongs to the block itself", {{loop.get(), "here"}});
   }
   std::vector<Mark> outside;
   for (const Stmt& c : consumers) {
@@ -144,7 +144,7 @@ void run_compute_at(Edit& edit) {
   }
   if (!outside.empty()) {
     outside.insert(outside.begin(), {loop.get(), "here"});
-    refuse(Code::S045, loop_name(loop) + " does not enclose every consumer of \"" + block.name() + "\"",
+    refuse(code::S045, loop_name(loop) + " does not enclose every consumer of \"" + block.name() + "\"",
            std::move(outside));
   }
   need_settled_inputs(edit, self, "compute_at");
@@ -154,7 +154,7 @@ void run_compute_at(Edit& edit) {
   const VarNode* loop_var = loop.as<For>()->var.node();
   Path place = rest.defined() ? path_to_loop(rest, loop_var) : Path();
   if (place.empty())
-    refuse(Code::S045, loop_name(loop) + " belongs to the block itself", {{loop.get(), "here"}});
+    refuse(code::S045, loop_name(loop) + " belongs to the block itself", {{loop.get(), "here"}});
   arith::Analyzer analyzer;
   bind_sizes(analyzer, edit.program());
   bind_path(analyzer, place);
@@ -166,7 +166,7 @@ void run_compute_at(Edit& edit) {
     if (!required) continue;
     std::optional<std::vector<VarRange>> solved = solve_ranges(block, w, required->region, analyzer);
     if (!solved) {
-      refuse(Code::S046,
+      refuse(code::S046,
              "the iterations that write a given region of \"" + w.buffer->name +
                  "\" cannot be told from its subscripts",
              {{self.get(), "writes it"}});
@@ -198,7 +198,7 @@ void run_reverse_compute_at(Edit& edit) {
   };
   need_schedulable(edit, self);
   if (contains(loop, self.get()) && path_to(loop.as<For>()->body, self.get()).empty()) {
-    refuse(Code::S045, loop_name(loop) + " belongs to the block itself", {{loop.get(), "here"}});
+    refuse(code::S045, loop_name(loop) + " belongs to the block itself", {{loop.get(), "here"}});
   }
   // Producers: all below the loop, and finished there.
   std::vector<Stmt> producers;
@@ -224,16 +224,16 @@ void run_reverse_compute_at(Edit& edit) {
     }
   }
   if (!any_below)
-    refuse(Code::S044, loop_name(loop) + " encloses no producer of \"" + block.name() + "\"",
+    refuse(code::S044, loop_name(loop) + " encloses no producer of \"" + block.name() + "\"",
            {{loop.get(), "here"}});
   if (!outside.empty())
-    refuse(Code::S045, "not every producer of \"" + block.name() + "\" has run by then", std::move(outside));
+    refuse(code::S045, "not every producer of \"" + block.name() + "\" has run by then", std::move(outside));
   for (const Stmt& p : producers) {
     if (!contains(loop, p.get())) continue;
     const Block& producer = *p.as<Block>();
     std::vector<Stmt> upper = loops_on(to);
     if (!reduce_loops(producer, upper).empty()) {
-      refuse(Code::S047,
+      refuse(code::S047,
              "the reduction of block \"" + producer.name() + "\" is not finished inside " + loop_name(loop),
              {{loop.get(), "here"}, {p.get(), "still reduces"}});
     }
@@ -242,7 +242,7 @@ void run_reverse_compute_at(Edit& edit) {
   for (const BufferRegion& w : block.writes) {
     for (const Stmt& c : readers_of(edit.body(), w.buffer)) {
       if (contains(loop, c.get()))
-        refuse(Code::S045,
+        refuse(code::S045,
                block_name(c) + " inside " + loop_name(loop) + " needs all of \"" + w.buffer->name + "\"",
                {{loop.get(), "here"}, {c.get(), "reads it"}});
     }
@@ -251,7 +251,7 @@ void run_reverse_compute_at(Edit& edit) {
   Stmt rest = take_out(edit, from);
   Path place = rest.defined() ? path_to_loop(rest, loop.as<For>()->var.node()) : Path();
   if (place.empty())
-    refuse(Code::S045, loop_name(loop) + " belongs to the block itself", {{loop.get(), "here"}});
+    refuse(code::S045, loop_name(loop) + " belongs to the block itself", {{loop.get(), "here"}});
   arith::Analyzer analyzer;
   bind_sizes(analyzer, edit.program());
   bind_path(analyzer, place);
@@ -270,7 +270,7 @@ void run_reverse_compute_at(Edit& edit) {
       direct = is_int(r.ranges[d].extent, 1) && (r.ranges[d].min.as<VarNode>() || as_int(r.ranges[d].min));
     }
     if (!direct) {
-      refuse(Code::S046,
+      refuse(code::S046,
              "which iterations of \"" + block.name() + "\" need a given region of \"" + r.buffer->name +
                  "\" cannot be told from its subscripts",
              {{self.get(), "reads it"}});
@@ -280,7 +280,7 @@ void run_reverse_compute_at(Edit& edit) {
       if (block.iters[i].kind == IterKind::Reduce) {
         const bool all = holds_all(block, r, produced->region, block.iters[i].var, loops_on(from), analyzer);
         if (!all) {
-          refuse(Code::S047,
+          refuse(code::S047,
                  "block \"" + block.name() + "\" reduces over a dimension of \"" + r.buffer->name +
                      "\" of which " + loop_name(loop) + " holds only a part",
                  {{loop.get(), "here"}, {self.get(), "reduces"}});
@@ -291,7 +291,7 @@ void run_reverse_compute_at(Edit& edit) {
         ranges[i] = (*solved)[i];
       } else if (!analyzer.can_prove_equal(ranges[i].min, (*solved)[i].min) ||
                  !analyzer.can_prove_equal(ranges[i].extent, (*solved)[i].extent)) {
-        refuse(Code::S046,
+        refuse(code::S046,
                "the producers of \"" + block.name() + "\" hold different regions inside " + loop_name(loop),
                {{loop.get(), "here"}});
       }
@@ -323,7 +323,7 @@ void run_reverse_compute_at(Edit& edit) {
   std::optional<arith::IterMap> map =
       arith::detect_iter_map(bindings, extents, loops, moved_block.as<Block>()->predicate, fresh);
   if (!map || !map->bijective()) {
-    refuse(Code::S048,
+    refuse(code::S048,
            "inside " + loop_name(loop) + " the block would not run each of its iterations exactly once",
            {{loop.get(), "here"}, {self.get(), "to be moved"}});
   }
@@ -360,7 +360,7 @@ void run_sample_compute_location(Edit& edit) {
   if (!edit.step().decision.empty()) {
     pick = edit.step().decision[0];
     if (edit.step().decision.size() != 1 || pick < -1 || pick >= open.locations) {
-      edit.refuse(Code::S031,
+      edit.refuse(code::S031,
                   "the recorded decision " + std::to_string(pick) + " is none of the " +
                       std::to_string(open.locations) + " legal loops",
                   {{self.get(), "here"}});

@@ -60,32 +60,32 @@ void run_compute_inline(Edit& edit) {
   const Block& block = *self.as<Block>();
   if (std::string why = why_not_complete(block, edit.body()); !why.empty()) {
     edit.refuse(
-        Code::S050, "block \"" + block.name() + "\" is not complete: " + why, {{self.get(), "here"}},
+        code::S050, "block \"" + block.name() + "\" is not complete: " + why, {{self.get(), "here"}},
         block.is_reduction() ? "a reduction cannot be repeated at each use; place it with compute_at" : "");
   }
   const std::optional<Definition> def = definition(block);
   if (!def) {
     edit.refuse(
-        Code::S051,
+        code::S051,
         "block \"" + block.name() + "\" is not a single store whose subscripts are distinct variables",
         {{self.get(), "here"}}, "place it with compute_at");
   }
   const Buffer buffer = def->store->buffer;
   if (is_param(edit.program(), buffer)) {
-    edit.refuse(Code::S043,
+    edit.refuse(code::S043,
                 "\"" + buffer->name + "\" is a parameter of the program, all of which must be computed",
                 {{self.get(), "writes it"}});
   }
   const std::vector<Stmt> consumers = readers_of(edit.body(), buffer);
   if (consumers.empty())
-    edit.refuse(Code::S044, "block \"" + block.name() + "\" has no consumers", {{self.get(), "here"}});
+    edit.refuse(code::S044, "block \"" + block.name() + "\" has no consumers", {{self.get(), "here"}});
   for (const BufferRegion& r : block.reads) {
     // The value moves to the consumers: what it is made of must still be there.
     const std::vector<Stmt> writers = writers_of(edit.body(), r.buffer);
     bool after = false;
     for_each_block(edit.body(), [&](const Block&, const Stmt& s) {
       if (after && std::any_of(writers.begin(), writers.end(), [&](const Stmt& w) { return w.same_as(s); })) {
-        edit.refuse(Code::S042,
+        edit.refuse(code::S042,
                     "block \"" + s.as<Block>()->name() + "\" writes \"" + r.buffer->name + "\", which \"" +
                         block.name() + "\" reads, after it",
                     {{self.get(), "here"}, {s.get(), "writes it later"}});
@@ -125,12 +125,12 @@ void run_reverse_compute_inline(Edit& edit) {
   const Stmt self = from.back();
   const Block& block = *self.as<Block>();
   if (std::string why = why_not_complete(block, edit.body()); !why.empty()) {
-    edit.refuse(Code::S050, "block \"" + block.name() + "\" is not complete: " + why, {{self.get(), "here"}});
+    edit.refuse(code::S050, "block \"" + block.name() + "\" is not complete: " + why, {{self.get(), "here"}});
   }
   const std::optional<Definition> def = definition(block);
   if (!def)
     edit.refuse(
-        Code::S051,
+        code::S051,
         "block \"" + block.name() + "\" is not a single store whose subscripts are distinct variables",
         {{self.get(), "here"}});
   // The one producer that only this block reads.
@@ -148,7 +148,7 @@ void run_reverse_compute_inline(Edit& edit) {
     buffer = r.buffer;
   }
   if (!producer.defined()) {
-    edit.refuse(Code::S052,
+    edit.refuse(code::S052,
                 "no complete block with a single store makes an intermediate that \"" + block.name() +
                     "\" alone reads",
                 {{self.get(), "here"}}, "place it under its producer with reverse_compute_at");
@@ -177,7 +177,7 @@ void run_reverse_compute_inline(Edit& edit) {
     map.emplace(i.var.node(), make_index(0));
   }
   if (!elementwise) {
-    edit.refuse(Code::S053,
+    edit.refuse(code::S053,
                 "block \"" + block.name() + "\" does not read \"" + buffer->name + "\" element by element",
                 {{self.get(), "here"}}, "place it under its producer with reverse_compute_at");
   }
@@ -188,7 +188,7 @@ void run_reverse_compute_inline(Edit& edit) {
     for_each_block(edit.body(), [&](const Block& b, const Stmt& s) {
       if (s.same_as(producer)) before = false;
       if (!before && writes(b, r.buffer)) {
-        edit.refuse(Code::S042,
+        edit.refuse(code::S042,
                     "\"" + r.buffer->name + "\" is not yet written when \"" + producer.as<Block>()->name() +
                         "\" runs",
                     {{s.get(), "writes it"}, {producer.get(), "runs before"}});

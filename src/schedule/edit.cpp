@@ -31,17 +31,17 @@ std::string name_of(const HandleEntry& e) {
 const HandleEntry& Edit::entry(std::uint32_t id, HandleKind kind) const {
   const auto& handles = before_.handles;
   if (id >= handles.size()) {
-    refuse(Code::S001,
+    refuse(code::S001,
            std::string("the ") + kind_name(kind) + " handle is empty or belongs to another schedule", {},
            "take handles from this schedule's block(), loops() and primitives");
   }
   const HandleEntry& e = handles[id];
   if (e.kind != kind) {
-    refuse(Code::S001, std::string("the handle is a ") + kind_name(e.kind) + ", not a " + kind_name(kind));
+    refuse(code::S001, std::string("the handle is a ") + kind_name(e.kind) + ", not a " + kind_name(kind));
   }
   if (e.consumed_by >= 0) {
     const Instruction& by = before_.trace.steps[e.consumed_by];
-    refuse(Code::S002,
+    refuse(code::S002,
            std::string(kind_name(kind)) + " \"" + name_of(e) + "\" was consumed by " +
                describe_call(by, handles) + (by.site.empty() ? "" : " at " + by.site),
            {}, "use what that call returned");
@@ -51,7 +51,7 @@ const HandleEntry& Edit::entry(std::uint32_t id, HandleKind kind) const {
 
 const Arg& Edit::arg(std::size_t i) const {
   if (i >= step_.args.size()) {
-    refuse(Code::S003, "argument " + std::to_string(i + 1) + " is missing", {},
+    refuse(code::S003, "argument " + std::to_string(i + 1) + " is missing", {},
            "a trace must give every argument of the primitive");
   }
   return step_.args[i];
@@ -59,19 +59,19 @@ const Arg& Edit::arg(std::size_t i) const {
 
 Path Edit::loop_of(const Arg& a) const {
   const LoopRef* ref = a.get<LoopRef>();
-  if (!ref) refuse(Code::S003, "an argument is not a loop");
+  if (!ref) refuse(code::S003, "an argument is not a loop");
   const HandleEntry& e = entry(ref->id(), HandleKind::Loop);
   Path path = path_to_loop(body(), static_cast<const VarNode*>(e.node.get()));
-  if (path.empty()) refuse(Code::S002, "loop \"" + name_of(e) + "\" is no longer in the program");
+  if (path.empty()) refuse(code::S002, "loop \"" + name_of(e) + "\" is no longer in the program");
   return path;
 }
 
 Path Edit::block_of(const Arg& a) const {
   const BlockRef* ref = a.get<BlockRef>();
-  if (!ref) refuse(Code::S003, "an argument is not a block");
+  if (!ref) refuse(code::S003, "an argument is not a block");
   const HandleEntry& e = entry(ref->id(), HandleKind::Block);
   Path path = path_to_block(body(), static_cast<const LabelNode*>(e.node.get()));
-  if (path.empty()) refuse(Code::S002, "block \"" + name_of(e) + "\" is no longer in the program");
+  if (path.empty()) refuse(code::S002, "block \"" + name_of(e) + "\" is no longer in the program");
   return path;
 }
 
@@ -80,7 +80,7 @@ Path Edit::block(std::size_t i) const { return block_of(arg(i)); }
 
 std::vector<Path> Edit::loops(std::size_t i) const {
   const ArgList* list = arg(i).get<ArgList>();
-  if (!list) refuse(Code::S003, "argument " + std::to_string(i + 1) + " is not a list of loops");
+  if (!list) refuse(code::S003, "argument " + std::to_string(i + 1) + " is not a list of loops");
   std::vector<Path> out;
   for (const Arg& a : *list) out.push_back(loop_of(a));
   return out;
@@ -100,27 +100,27 @@ std::optional<std::int64_t> Edit::integer_or_inferred(const Arg& a) const {
   if (const std::int64_t* v = a.get<std::int64_t>()) return *v;
   if (const Expr* e = a.get<Expr>()) {
     if (std::optional<std::int64_t> v = as_int(decided(*e))) return v;
-    refuse(Code::S003, "the value " + to_string(*e) + " is not a constant", {},
+    refuse(code::S003, "the value " + to_string(*e) + " is not a constant", {},
            "use literals and sampled factors");
   }
-  refuse(Code::S003, "an argument is not an integer");
+  refuse(code::S003, "an argument is not an integer");
 }
 
 std::int64_t Edit::integer(std::size_t i) const {
   std::optional<std::int64_t> v = integer_or_inferred(arg(i));
-  if (!v) refuse(Code::S003, "argument " + std::to_string(i + 1) + " cannot be inferred");
+  if (!v) refuse(code::S003, "argument " + std::to_string(i + 1) + " cannot be inferred");
   return *v;
 }
 
 const std::string& Edit::text(std::size_t i) const {
   const std::string* s = arg(i).get<std::string>();
-  if (!s) refuse(Code::S003, "argument " + std::to_string(i + 1) + " is not a string");
+  if (!s) refuse(code::S003, "argument " + std::to_string(i + 1) + " is not a string");
   return *s;
 }
 
 const std::string& Edit::symbol(std::size_t i) const {
   const Symbol* s = arg(i).get<Symbol>();
-  if (!s) refuse(Code::S003, "argument " + std::to_string(i + 1) + " is not an enumerator");
+  if (!s) refuse(code::S003, "argument " + std::to_string(i + 1) + " is not an enumerator");
   return s->text;
 }
 

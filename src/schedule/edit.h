@@ -11,7 +11,7 @@
 
 #include "schedule/state.h"
 #include "schedule/tree.h"
-#include "support/error_codes.h"
+#include "support/error_codes/schedule.h"
 
 namespace lathe::schedule {
 

@@ -6,15 +6,15 @@ namespace lathe::schedule {
 
 void run_fuse(Edit& edit) {
   const std::vector<Path> paths = edit.loops(0);
-  if (paths.empty()) edit.refuse(Code::S014, "no loops were given");
+  if (paths.empty()) edit.refuse(code::S014, "no loops were given");
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const For& loop = *paths[i].back().as<For>();
     if (loop.for_kind != ForKind::Serial) {
-      edit.refuse(Code::S011, "loop \"" + loop.var.name() + "\" is already " + spelling(loop.for_kind),
+      edit.refuse(code::S011, "loop \"" + loop.var.name() + "\" is already " + spelling(loop.for_kind),
                   {{paths[i].back().get(), "here"}}, "fuse first, then mark the fused loop");
     }
     if (i > 0 && !paths[i - 1].back().as<For>()->body.same_as(paths[i].back())) {
-      edit.refuse(Code::S014,
+      edit.refuse(code::S014,
                   "loop \"" + loop.var.name() + "\" is not the only statement in loop \"" +
                       paths[i - 1].back().as<For>()->var.name() + "\"",
                   {{paths[i - 1].back().get(), "outer"}, {paths[i].back().get(), "inner"}},

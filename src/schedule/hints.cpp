@@ -14,7 +14,7 @@ void run_store_hint(Edit& edit) {
     return make_stmt<Store>(store->buffer, store->value, store->indices, store->mask, streaming);
   });
   if (block->is_reduction() && streaming) {
-    edit.refuse(Code::S064, "block \"" + block->name() + "\" reads back what it stores",
+    edit.refuse(code::S064, "block \"" + block->name() + "\" reads back what it stores",
                 {{from.back().get(), "here"}}, "give the hint to the block that stores the final value");
   }
   edit.set_body(replace(from, Stmt(block.release())));
@@ -24,7 +24,7 @@ void run_math(Edit& edit) {
   const Path from = edit.block(0);
   const std::string& mode = edit.symbol(1);
   if (mode != "MathMode::Exact" && mode != "MathMode::Contract") {
-    edit.refuse(Code::S003, mode + " is no MathMode", {}, "MathMode::Exact or MathMode::Contract");
+    edit.refuse(code::S003, mode + " is no MathMode", {}, "MathMode::Exact or MathMode::Contract");
   }
   auto block = copy(*from.back().as<Block>());
   block->annotations["math"] = mode;
@@ -35,7 +35,7 @@ void run_assume_aligned(Edit& edit) {
   const std::string& name = edit.text(0);
   const std::int64_t bytes = edit.integer(1);
   if (bytes < 1 || (bytes & (bytes - 1)) != 0 || bytes > 4096) {
-    edit.refuse(Code::S065, std::to_string(bytes) + " is no alignment", {}, "give a power of two up to 4096");
+    edit.refuse(code::S065, std::to_string(bytes) + " is no alignment", {}, "give a power of two up to 4096");
   }
   for (const Param& p : edit.program()->params) {
     if (p.role == ParamRole::Size || p.name() != name) continue;
@@ -51,7 +51,7 @@ void run_assume_aligned(Edit& edit) {
     edit.set_body(replace_buffers(edit.body(), {{p.buffer.get(), aligned}}));
     return;
   }
-  edit.refuse(Code::S065, "the program has no tensor parameter \"" + name + "\"");
+  edit.refuse(code::S065, "the program has no tensor parameter \"" + name + "\"");
 }
 
 }  // namespace lathe::schedule

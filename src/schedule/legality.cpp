@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "arith/iter_map.h"
-#include "support/error_codes.h"
+#include "support/error_codes/schedule.h"
 
 namespace lathe::schedule {
 
@@ -188,7 +188,7 @@ int read_position(const Block& block, const Buffer& buffer, Site site) {
   for (std::size_t i = 0; i < block.reads.size(); ++i) {
     if (block.reads[i].buffer.same_as(buffer)) return static_cast<int>(i);
   }
-  throw ScheduleError(Code::S008, Message([name = block.name(), buffer = buffer->name, site] {
+  throw ScheduleError(code::S008, Message([name = block.name(), buffer = buffer->name, site] {
                         return "block \"" + name + "\" does not read \"" + buffer + "\"\n  at " +
                                site.file_name() + ":" + std::to_string(site.line());
                       }));

@@ -9,14 +9,14 @@ namespace {
 void need_serial(const Edit& edit, const Path& path) {
   const For& loop = *path.back().as<For>();
   if (loop.for_kind == ForKind::Serial) return;
-  edit.refuse(Code::S011, "loop \"" + loop.var.name() + "\" is already " + spelling(loop.for_kind),
+  edit.refuse(code::S011, "loop \"" + loop.var.name() + "\" is already " + spelling(loop.for_kind),
               {{path.back().get(), "here"}});
 }
 
 void need_constant_extent(const Edit& edit, const Path& path) {
   const For& loop = *path.back().as<For>();
   if (constant(loop.extent)) return;
-  edit.refuse(Code::S017, "the extent " + to_string(loop.extent) + " is known at run time only",
+  edit.refuse(code::S017, "the extent " + to_string(loop.extent) + " is known at run time only",
               {{path.back().get(), "here"}}, "split the loop by a constant and take the inner part");
 }
 
@@ -26,7 +26,7 @@ void need_no_other(const Edit& edit, const Path& path, ForKind kind) {
   for (const Stmt& s : path) {
     const For* outer = s.as<For>();
     if (outer && !s.same_as(path.back()) && outer->for_kind == kind) {
-      edit.refuse(Code::S018, "it lies in loop \"" + outer->var.name() + "\", which is " + what,
+      edit.refuse(code::S018, "it lies in loop \"" + outer->var.name() + "\", which is " + what,
                   {{s.get(), "outer"}, {path.back().get(), "here"}},
                   std::string("nested ") + what + " loops have no meaning; fuse them first");
     }
@@ -34,7 +34,7 @@ void need_no_other(const Edit& edit, const Path& path, ForKind kind) {
   walk(path.back().as<For>()->body, [&](const Stmt& s) {
     const For* inner = s.as<For>();
     if (inner && inner->for_kind == kind) {
-      edit.refuse(Code::S018, "it contains loop \"" + inner->var.name() + "\", which is " + what,
+      edit.refuse(code::S018, "it contains loop \"" + inner->var.name() + "\", which is " + what,
                   {{path.back().get(), "here"}, {s.get(), "inner"}},
                   std::string("nested ") + what + " loops have no meaning; fuse them first");
     }
@@ -48,7 +48,7 @@ void need_independent(const Edit& edit, const Path& path, const char* way_out_fo
     const Block& block = *s.as<Block>();
     const bool reduces = block.is_reduction() && !reduce_loops(block, {path.back()}).empty();
     if (reduces) {
-      edit.refuse(Code::S019,
+      edit.refuse(code::S019,
                   "loop \"" + loop.var.name() + "\" carries the reduction of block \"" + block.name() +
                       "\": its iterations update the same elements",
                   {{path.back().get(), "here"}, {s.get(), "reduces over it"}}, way_out_for_reductions);
@@ -56,7 +56,7 @@ void need_independent(const Edit& edit, const Path& path, const char* way_out_fo
   }
   if (auto dependence = loop_dependence(path, edit.program())) {
     edit.refuse(
-        Code::S020,
+        code::S020,
         "the iterations of loop \"" + loop.var.name() + "\" depend on one another; " + dependence->reason,
         {{path.back().get(), "here"}, {dependence->block, "writes"}});
   }
@@ -88,7 +88,7 @@ void run_vectorize(Edit& edit) {
   walk(path.back().as<For>()->body, [&](const Stmt& s) {
     const For* inner = s.as<For>();
     if (inner && inner->for_kind != ForKind::Serial && inner->for_kind != ForKind::Unrolled) {
-      edit.refuse(Code::S018,
+      edit.refuse(code::S018,
                   "it contains loop \"" + inner->var.name() + "\", which is " + spelling(inner->for_kind),
                   {{path.back().get(), "here"}, {s.get(), "inner"}}, "vectorise an inner loop");
     }
@@ -119,7 +119,7 @@ void run_bind(Edit& edit) {
     if (word == text) axis = value;
   }
   if (axis == ThreadAxis::None)
-    edit.refuse(Code::S003, word + " is no thread axis", {},
+    edit.refuse(code::S003, word + " is no thread axis", {},
                 "bind to ThreadAxis::BlockX … ThreadZ or VThread");
   need_serial(edit, path);
   const bool is_thread = axis >= ThreadAxis::ThreadX && axis <= ThreadAxis::ThreadZ;
@@ -131,12 +131,12 @@ void run_bind(Edit& edit) {
     const bool outer_is_thread = outer->axis >= ThreadAxis::ThreadX && outer->axis <= ThreadAxis::ThreadZ;
     if (outer->axis == axis && axis != ThreadAxis::VThread) {
       edit.refuse(
-          Code::S021,
+          code::S021,
           std::string(spelling(axis)) + " is bound already, by loop \"" + outer->var.name() + "\" above",
           {{s.get(), "here"}, {path.back().get(), "and here"}});
     }
     if (is_block && outer_is_thread) {
-      edit.refuse(Code::S021,
+      edit.refuse(code::S021,
                   std::string(spelling(axis)) + " would lie in " + spelling(outer->axis) +
                       ": blocks contain threads, not the other way round",
                   {{s.get(), "outer"}, {path.back().get(), "here"}});
@@ -151,7 +151,7 @@ void run_bind(Edit& edit) {
     const bool free = block.is_reduction() && block.reducer->associative && block.reducer->commutative;
     if (!is_thread || !free) {
       edit.refuse(
-          Code::S019,
+          code::S019,
           is_thread
               ? "the reducer of block \"" + block.name() +
                     "\" is not declared associative and commutative, so threads cannot share its reduction"

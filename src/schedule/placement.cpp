@@ -175,7 +175,7 @@ Scope scope_of(const Edit& edit, std::size_t arg) {
     name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
     if (word == "Scope::" + name) return s;
   }
-  edit.refuse(Code::S003, word + " is no scope", {}, "Scope::Global, Shared, Local or Fragment");
+  edit.refuse(code::S003, word + " is no scope", {}, "Scope::Global, Shared, Local or Fragment");
 }
 
 CopyNest copy_nest(const std::string& name, const Buffer& from, const Buffer& to, const BufferRegion& region,

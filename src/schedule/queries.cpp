@@ -13,7 +13,7 @@ void run_get_block(Edit& edit) {
     return true;
   });
   if (!found) {
-    edit.refuse(Code::S006, "the program has " + std::to_string(position) + " blocks, there is no block " +
+    edit.refuse(code::S006, "the program has " + std::to_string(position) + " blocks, there is no block " +
                                 std::to_string(wanted));
   }
   edit.output(found);

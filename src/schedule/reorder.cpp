@@ -16,7 +16,7 @@ void check_reductions(const Edit& edit, const Stmt& innermost, const std::vector
     const bool free = block.is_reduction() && block.reducer->associative && block.reducer->commutative;
     if (free || reduce_loops(block, before) == reduce_loops(block, after)) continue;
     if (!block.is_reduction()) continue;
-    edit.refuse(Code::S016,
+    edit.refuse(code::S016,
                 "reducer \"" + block.reducer->name + "\" of block \"" + block.name() +
                     "\" is not declared associative and commutative, so its reduce loops keep their order",
                 {{s.get(), "here"}}, "declare the properties where the reducer is made, if they hold");
@@ -27,7 +27,7 @@ void check_reductions(const Edit& edit, const Stmt& innermost, const std::vector
 
 void run_reorder(Edit& edit) {
   std::vector<Path> wanted = edit.loops(0);
-  if (wanted.empty()) edit.refuse(Code::S015, "no loops were given");
+  if (wanted.empty()) edit.refuse(code::S015, "no loops were given");
   const Path* deepest = &wanted[0];
   for (const Path& p : wanted) {
     if (p.size() > deepest->size()) deepest = &p;
@@ -37,12 +37,12 @@ void run_reorder(Edit& edit) {
   for (const Path& p : wanted) {
     const std::size_t depth = p.size() - 1;
     if (depth >= deepest->size() || !(*deepest)[depth].same_as(p.back())) {
-      edit.refuse(Code::S015, "the loops do not lie inside one another",
+      edit.refuse(code::S015, "the loops do not lie inside one another",
                   {{deepest->back().get(), "here"}, {p.back().get(), "and here"}},
                   "reorder loops of one nest");
     }
     if (std::find(places.begin(), places.end(), depth) != places.end()) {
-      edit.refuse(Code::S015, "loop \"" + p.back().as<For>()->var.name() + "\" is named twice");
+      edit.refuse(code::S015, "loop \"" + p.back().as<For>()->var.name() + "\" is named twice");
     }
     places.push_back(depth);
   }
@@ -50,7 +50,7 @@ void run_reorder(Edit& edit) {
   for (std::size_t d = places.front(); d < places.back(); ++d) {
     const For* loop = (*deepest)[d].as<For>();
     if (!loop || !loop->body.same_as((*deepest)[d + 1])) {
-      edit.refuse(Code::S015, "there are other statements between the loops",
+      edit.refuse(code::S015, "there are other statements between the loops",
                   {{(*deepest)[d].get(), loop ? "holds more than one statement" : "here"}},
                   "move them away first, with compute_at for instance");
     }

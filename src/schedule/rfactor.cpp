@@ -18,10 +18,10 @@ bool mentions_any_of(const Expr& e, const std::vector<const VarNode*>& vars) {
 void need_whole_reduction(const Edit& edit, const Stmt& self) {
   const Block& block = *self.as<Block>();
   if (std::string why = why_not_reduction(block, edit.body()); !why.empty()) {
-    edit.refuse(Code::S060, "block \"" + block.name() + "\" is no reduction: " + why, {{self.get(), "here"}});
+    edit.refuse(code::S060, "block \"" + block.name() + "\" is no reduction: " + why, {{self.get(), "here"}});
   }
   if (block.partner.defined() || !block.init.defined()) {
-    edit.refuse(Code::S041, "the reduction \"" + block.name() + "\" was decomposed already",
+    edit.refuse(code::S041, "the reduction \"" + block.name() + "\" was decomposed already",
                 {{self.get(), "here"}});
   }
 }
@@ -84,7 +84,7 @@ void run_rfactor(Edit& edit) {
   const std::int64_t axis = edit.integer(2);
   need_whole_reduction(edit, self);
   if (!block.reducer->associative || !block.reducer->commutative) {
-    edit.refuse(Code::S016,
+    edit.refuse(code::S016,
                 "reducer \"" + block.reducer->name + "\" is not declared associative and commutative",
                 {{self.get(), "here"}}, "declare the properties where the reducer is made, if they hold");
   }
@@ -93,34 +93,34 @@ void run_rfactor(Edit& edit) {
   // A unit loop is bound to nothing, and may be factored all the same: handles do not depend on extents.
   if (std::find(reducing.begin(), reducing.end(), factored.var.node()) == reducing.end() &&
       !is_int(factored.extent, 1)) {
-    edit.refuse(Code::S061,
+    edit.refuse(code::S061,
                 "block \"" + block.name() + "\" does not reduce over loop \"" + factored.var.name() + "\"",
                 {{loop.get(), "here"}, {self.get(), "block"}});
   }
   if (blocks_below(loop).size() != 1) {
-    edit.refuse(Code::S061, "other blocks lie in loop \"" + factored.var.name() + "\" too",
+    edit.refuse(code::S061, "other blocks lie in loop \"" + factored.var.name() + "\" too",
                 {{loop.get(), "here"}}, "move them away first");
   }
   const std::optional<ReductionUpdate> update = match_reduction_update(block.reducer, block.body);
   if (!update)
-    edit.refuse(Code::S060, "the update of block \"" + block.name() + "\" is not the reducer's",
+    edit.refuse(code::S060, "the update of block \"" + block.name() + "\" is not the reducer's",
                 {{self.get(), "here"}});
   for (std::size_t i = 0; i < block.iters.size(); ++i) {
     if (block.iters[i].kind == IterKind::Spatial && mentions_any_of(block.bindings[i], reducing)) {
-      edit.refuse(Code::S061, "a loop of the reduction is fused with a spatial one", {{self.get(), "here"}},
+      edit.refuse(code::S061, "a loop of the reduction is fused with a spatial one", {{self.get(), "here"}},
                   "rfactor before fusing them");
     }
     if (block.iters[i].kind != IterKind::Reduce) continue;
     for (const Var& v : free_vars(block.bindings[i])) {
       if (std::find(reducing.begin(), reducing.end(), v.node()) == reducing.end()) {
-        edit.refuse(Code::S061, "the reduction's bounds depend on loop \"" + v.name() + "\"",
+        edit.refuse(code::S061, "the reduction's bounds depend on loop \"" + v.name() + "\"",
                     {{self.get(), "here"}});
       }
     }
   }
   const int rank = update->outputs[0]->rank();
   if (axis < 0 || axis > rank)
-    edit.refuse(Code::S061, "axis " + std::to_string(axis) + " is not in 0.." + std::to_string(rank));
+    edit.refuse(code::S061, "axis " + std::to_string(axis) + " is not in 0.." + std::to_string(rank));
 
   // The partial block.
   auto partial = std::make_unique<Block>();
@@ -230,13 +230,13 @@ void run_decompose_reduction(Edit& edit) {
   const Block& block = *self.as<Block>();
   need_whole_reduction(edit, self);
   if (!contains(loop, self.get())) {
-    edit.refuse(Code::S045,
+    edit.refuse(code::S045,
                 "loop \"" + loop.as<For>()->var.name() + "\" does not enclose block \"" + block.name() + "\"",
                 {{loop.get(), "here"}, {self.get(), "block"}});
   }
   const std::vector<Stmt> upper = loops_on(Path(at.begin(), at.end() - 1));
   if (const auto outside = reduce_loops(block, upper); !outside.empty()) {
-    edit.refuse(Code::S062,
+    edit.refuse(code::S062,
                 "loop \"" + outside.front()->name +
                     "\" outside it reduces too, so the init would run again on each of its iterations",
                 {{loop.get(), "here"}}, "choose the outermost reduce loop, or one outside it");

@@ -68,12 +68,12 @@ std::vector<std::int64_t> decide(Edit& edit, OpenDecision open,
     if (!is_option(decision)) {
       std::string text;
       for (std::int64_t v : decision) text += (text.empty() ? "" : ", ") + std::to_string(v);
-      edit.refuse(Code::S031, "the recorded decision {" + text + "} is not among the options here", {},
+      edit.refuse(code::S031, "the recorded decision {" + text + "} is not among the options here", {},
                   "sample it anew, or replay the trace on the program it was made for");
     }
   } else {
     const Options options = list_options(open, step.op);
-    if (options.empty()) edit.refuse(Code::S032, "there is nothing to choose from");
+    if (options.empty()) edit.refuse(code::S032, "there is nothing to choose from");
     const std::size_t pick = edit.before().chooser ? edit.before().chooser(step, options) : 0;
     decision = options.at(std::min(pick, options.size() - 1));
   }
@@ -87,7 +87,7 @@ std::int64_t tile_extent(const Edit& edit) {
   std::optional<std::int64_t> extent = constant(path.back().as<For>()->extent);
   if (!extent) {
     edit.refuse(
-        Code::S017, "the extent " + to_string(path.back().as<For>()->extent) + " is known at run time only",
+        code::S017, "the extent " + to_string(path.back().as<For>()->extent) + " is known at run time only",
         {{path.back().get(), "here"}}, "choose constant tiles with sample_choice and split with {_, tile}");
   }
   return *extent;
@@ -98,8 +98,8 @@ OpenDecision tiles(const Edit& edit) {
   open.extent = tile_extent(edit);
   open.factors = static_cast<int>(edit.integer(1));
   open.max_innermost = edit.integer(2);
-  if (open.factors < 1 || open.factors > 8) edit.refuse(Code::S032, "the number of factors must be 1 to 8");
-  if (open.max_innermost < 1) edit.refuse(Code::S032, "max_innermost must be positive");
+  if (open.factors < 1 || open.factors > 8) edit.refuse(code::S032, "the number of factors must be 1 to 8");
+  if (open.max_innermost < 1) edit.refuse(code::S032, "max_innermost must be positive");
   return open;
 }
 
@@ -110,11 +110,11 @@ void output_factors(Edit& edit, const std::vector<std::int64_t>& values) {
 
 std::vector<std::int64_t> integers(const Edit& edit, std::size_t at) {
   const ArgList* list = edit.arg(at).get<ArgList>();
-  if (!list) edit.refuse(Code::S003, "argument " + std::to_string(at + 1) + " is not a list of integers");
+  if (!list) edit.refuse(code::S003, "argument " + std::to_string(at + 1) + " is not a list of integers");
   std::vector<std::int64_t> out;
   for (const Arg& a : *list) {
     std::optional<std::int64_t> v = edit.integer_or_inferred(a);
-    if (!v) edit.refuse(Code::S003, "a choice cannot be inferred");
+    if (!v) edit.refuse(code::S003, "a choice cannot be inferred");
     out.push_back(*v);
   }
   return out;
@@ -139,7 +139,7 @@ void run_sample_tile(Edit& edit) {
   OpenDecision open = tiles(edit);
   open.choices = integers(edit, 3);
   for (std::int64_t c : open.choices) {
-    if (c < 1) edit.refuse(Code::S032, "tile " + std::to_string(c) + " is not positive");
+    if (c < 1) edit.refuse(code::S032, "tile " + std::to_string(c) + " is not positive");
   }
   auto is_option = [&](const std::vector<std::int64_t>& d) {
     if (static_cast<int>(d.size()) != open.factors) return false;
@@ -159,7 +159,7 @@ void run_sample_tile(Edit& edit) {
 void run_sample_choice(Edit& edit) {
   OpenDecision open;
   open.choices = integers(edit, 0);
-  if (open.choices.empty()) edit.refuse(Code::S032, "there is nothing to choose from");
+  if (open.choices.empty()) edit.refuse(code::S032, "there is nothing to choose from");
   auto is_option = [&](const std::vector<std::int64_t>& d) {
     return d.size() == 1 && std::find(open.choices.begin(), open.choices.end(), d[0]) != open.choices.end();
   };
@@ -169,17 +169,17 @@ void run_sample_choice(Edit& edit) {
 void run_require(Edit& edit) {
   const Expr* condition = edit.arg(0).get<Expr>();
   if (!condition || !condition->dtype().is_bool())
-    edit.refuse(Code::S003, "the condition is not a Bool expression over factors");
+    edit.refuse(code::S003, "the condition is not a Bool expression over factors");
   const Expr value = edit.decided(*condition);
   if (is_true(value)) return;
   if (!as_int(value))
-    edit.refuse(Code::S003, "the condition " + to_string(value) + " is over more than factors", {},
+    edit.refuse(code::S003, "the condition " + to_string(value) + " is over more than factors", {},
                 "use literals and sampled factors");
   std::string values;
   for (const Var& v : free_vars(*condition)) {
     values += (values.empty() ? "" : ", ") + v.name() + " = " + to_string(edit.decided(v));
   }
-  edit.refuse(Code::S033, "the condition does not hold for " + values);
+  edit.refuse(code::S033, "the condition does not hold for " + values);
 }
 
 }  // namespace lathe::schedule

@@ -38,7 +38,7 @@ std::vector<Handle> Schedule::apply(Instruction step, Site site) {
   Edit edit(*state_, step, site);
   const schedule::Primitive* primitive = schedule::find_primitive(step.op);
   if (!primitive)
-    edit.refuse(Code::S004, "no primitive has this name", {}, "see docs/schedule.md for the list");
+    edit.refuse(code::S004, "no primitive has this name", {}, "see docs/schedule.md for the list");
   primitive->run(edit);
   return edit.commit(*state_, std::move(step));
 }
@@ -118,7 +118,7 @@ void Schedule::replay(const Trace& trace, Site site) {
       throw failed(error.code(), [error] { return std::string(error.what()); });
     }
     if (outputs.size() != recorded.outputs.size()) {
-      throw failed(Code::S005, [op = recorded.op, have = outputs.size(), want = recorded.outputs.size()] {
+      throw failed(code::S005, [op = recorded.op, have = outputs.size(), want = recorded.outputs.size()] {
         return op + " defines " + std::to_string(have) + " handles, the trace expects " +
                std::to_string(want) + "; the trace was made for another program or another version";
       });
@@ -202,7 +202,7 @@ BlockRef Schedule::block(const std::string& name, Site site) {
   });
   if (!label) {
     refuse_query(
-        Code::S006,
+        code::S006,
         "block(\"" + name + "\"): the program has no block of this name\n  blocks: " + block_names(program()),
         site);
   }
@@ -216,7 +216,7 @@ namespace {
 
 /// The buffer that holds the tensor: one that had to be renamed is another than the tensor's own.
 Buffer buffer_for(const Program& program, const Tensor& tensor, const char* primitive, Site site) {
-  if (!tensor.defined()) refuse_query(Code::S006, std::string(primitive) + ": the Tensor is empty", site);
+  if (!tensor.defined()) refuse_query(code::S006, std::string(primitive) + ": the Tensor is empty", site);
   const Buffer renamed = buffer_of(program, tensor);
   return renamed.defined() ? renamed : tensor.buffer();
 }
@@ -234,7 +234,7 @@ BlockRef Schedule::block(const Tensor& tensor, Site site) {
     return true;
   });
   if (name.empty()) {
-    refuse_query(Code::S006,
+    refuse_query(code::S006,
                  "block(tensor \"" + tensor.buffer()->name +
                      "\"): no block of the program writes it\n  blocks: " + block_names(program()),
                  site);
@@ -257,7 +257,7 @@ std::vector<LoopRef> Schedule::loops(BlockRef block, Site site) {
 
 void Schedule::check_count(std::size_t have, std::size_t want, BlockRef block, Site site) const {
   if (have == want) return;
-  refuse_query(Code::S007,
+  refuse_query(code::S007,
                "loops<" + std::to_string(want) + ">(block \"" + name(block) + "\"): the block lies in " +
                    std::to_string(have) + " loops",
                site);

@@ -16,7 +16,7 @@ Factors resolve(const Edit& edit, const Path& path) {
   const For& loop = *path.back().as<For>();
   const ArgList* list = edit.arg(1).get<ArgList>();
   if (!list || list->empty())
-    edit.refuse(Code::S010, "no factors were given", {}, "give at least one, e.g. {_, 8}");
+    edit.refuse(code::S010, "no factors were given", {}, "give at least one, e.g. {_, 8}");
   Factors out;
   std::int64_t known = 1;
   int inferred = -1;
@@ -24,27 +24,27 @@ Factors resolve(const Edit& edit, const Path& path) {
     std::optional<std::int64_t> f = edit.integer_or_inferred((*list)[i]);
     if (!f) {
       if (inferred >= 0)
-        edit.refuse(Code::S010, "more than one factor is to be inferred", {}, "leave at most one open");
+        edit.refuse(code::S010, "more than one factor is to be inferred", {}, "leave at most one open");
       inferred = static_cast<int>(i);
       out.extents.push_back(Expr());
       continue;
     }
-    if (*f < 1) edit.refuse(Code::S010, "factor " + std::to_string(*f) + " is not positive");
+    if (*f < 1) edit.refuse(code::S010, "factor " + std::to_string(*f) + " is not positive");
     if (__builtin_mul_overflow(known, *f, &known))
-      edit.refuse(Code::S010, "the product of the factors overflows 64 bits");
+      edit.refuse(code::S010, "the product of the factors overflows 64 bits");
     out.extents.push_back(make_index(*f));
   }
   std::optional<std::int64_t> extent = constant(loop.extent);
   if (inferred >= 0) {
     out.extents[inferred] = arith::ceil_div(loop.extent, make_index(known));
   } else if (!extent) {
-    edit.refuse(Code::S010,
+    edit.refuse(code::S010,
                 "the extent " + to_string(loop.extent) +
                     " is known at run time only, so constant factors cannot cover it",
                 {{path.back().get(), "here"}}, "leave one factor open: {_, …}");
   } else if (known < *extent) {
     edit.refuse(
-        Code::S010,
+        code::S010,
         "the factors cover " + std::to_string(known) + " iterations, the loop has " + std::to_string(*extent),
         {{path.back().get(), "here"}}, "leave one factor open: {_, …}");
   }
@@ -58,7 +58,7 @@ void run_split(Edit& edit) {
   const Path path = edit.loop(0);
   const For& loop = *path.back().as<For>();
   if (loop.for_kind != ForKind::Serial) {
-    edit.refuse(Code::S011, "loop \"" + loop.var.name() + "\" is already " + spelling(loop.for_kind),
+    edit.refuse(code::S011, "loop \"" + loop.var.name() + "\" is already " + spelling(loop.for_kind),
                 {{path.back().get(), "here"}},
                 "split first, then " +
                     std::string(loop.for_kind == ForKind::Vectorized ? "vectorize" : "annotate") +
@@ -67,7 +67,7 @@ void run_split(Edit& edit) {
   const Factors factors = resolve(edit, path);
   const std::string& tail = edit.symbol(2);
   if (tail == "Tail::Pad") return split_padded(edit, path, factors.extents, factors.covered);
-  if (tail != "Tail::Guard" && tail != "Tail::Peel") edit.refuse(Code::S003, tail + " is no Tail");
+  if (tail != "Tail::Guard" && tail != "Tail::Peel") edit.refuse(code::S003, tail + " is no Tail");
 
   arith::Analyzer analyzer;
   bind_sizes(analyzer, edit.program());

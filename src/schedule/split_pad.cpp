@@ -36,25 +36,25 @@ void split_padded(Edit& edit, const Path& path, const std::vector<Expr>& extents
   const For& loop = *path.back().as<For>();
   const std::vector<Stmt> below = blocks_below(loop.body);
   if (below.size() != 1)
-    edit.refuse(Code::S012, "Tail::Pad needs a single block below the loop", {{path.back().get(), "here"}},
+    edit.refuse(code::S012, "Tail::Pad needs a single block below the loop", {{path.back().get(), "here"}},
                 "use Tail::Guard or Tail::Peel");
   const Stmt self = below[0];
   const Block& block = *self.as<Block>();
   const int at = bound_variable(block, loop.var);
   if (at < 0 || block.iters[at].kind == IterKind::Reduce || !is_true(block.predicate)) {
-    edit.refuse(Code::S012,
+    edit.refuse(code::S012,
                 "Tail::Pad needs a loop that is bound, unsplit, to a spatial variable of the block",
                 {{self.get(), "here"}},
                 block.is_reduction() ? "on a reduce loop use pad_einsum" : "use Tail::Guard or Tail::Peel");
   }
   if (block.is_reduction()) {
     // The update reads its own output, which select would cut off from the accumulation: only the operands may be padded.
-    edit.refuse(Code::S012, "Tail::Pad pads complete blocks", {{self.get(), "here"}},
+    edit.refuse(code::S012, "Tail::Pad pads complete blocks", {{self.get(), "here"}},
                 "use pad_einsum, Tail::Guard or Tail::Peel");
   }
   for (const BufferRegion& w : block.writes) {
     if (is_param(edit.program(), w.buffer)) {
-      edit.refuse(Code::S013, "\"" + w.buffer->name + "\" is a parameter and cannot be enlarged",
+      edit.refuse(code::S013, "\"" + w.buffer->name + "\" is a parameter and cannot be enlarged",
                   {{self.get(), "here"}}, "put a cache_write between, or use Tail::Guard or Tail::Peel");
     }
   }

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lathe/trace.h"
-#include "support/error_codes.h"
+#include "support/error_codes/files.h"
 
 namespace lathe {
 namespace {
@@ -80,18 +80,18 @@ class Reader {
     try {
       root = ordered_json::parse(text);
     } catch (const nlohmann::json::exception& e) {
-      fail(Code::F020, std::string("the text is no JSON: ") + e.what());
+      fail(code::F020, std::string("the text is no JSON: ") + e.what());
     }
     if (!root.is_object() || !root.contains("format") || root["format"] != "lathe-trace") {
-      fail(Code::F020, "the document is no trace: \"format\" is not \"lathe-trace\"");
+      fail(code::F020, "the document is no trace: \"format\" is not \"lathe-trace\"");
     }
     if (!root.contains("version") || !root["version"].is_number_integer())
-      fail(Code::F020, "\"version\" is missing");
+      fail(code::F020, "\"version\" is missing");
     if (root["version"] != kVersion) {
-      fail(Code::F021, "the trace has version " + root["version"].dump() + ", this program reads version " +
+      fail(code::F021, "the trace has version " + root["version"].dump() + ", this program reads version " +
                            std::to_string(kVersion));
     }
-    if (!root.contains("steps") || !root["steps"].is_array()) fail(Code::F020, "\"steps\" is no list");
+    if (!root.contains("steps") || !root["steps"].is_array()) fail(code::F020, "\"steps\" is no list");
     Trace trace;
     for (const ordered_json& step : root["steps"]) {
       where_ = "step " + std::to_string(trace.steps.size() + 1);
@@ -108,14 +108,14 @@ class Reader {
   Instruction read_step(const ordered_json& j) {
     if (!j.is_array() || j.size() < 3 || j.size() > 4 || !j[0].is_string() || !j[1].is_array() ||
         !j[2].is_array()) {
-      fail(Code::F020, "a step is [name, arguments, outputs, notes], not " + excerpt(j));
+      fail(code::F020, "a step is [name, arguments, outputs, notes], not " + excerpt(j));
     }
     Instruction step;
     step.op = j[0].get<std::string>();
     for (const ordered_json& a : j[1]) step.args.push_back(read_arg(a, 0));
     for (const ordered_json& h : j[2]) {
       std::optional<Handle> handle = h.is_string() ? read_handle(h.get<std::string>()) : std::nullopt;
-      if (!handle) fail(Code::F020, "an output is a handle such as \"l3\", not " + excerpt(h));
+      if (!handle) fail(code::F020, "an output is a handle such as \"l3\", not " + excerpt(h));
       step.outputs.push_back(*handle);
     }
     if (j.size() == 4) read_notes(j[3], step);
@@ -123,12 +123,12 @@ class Reader {
   }
 
   void read_notes(const ordered_json& j, Instruction& step) {
-    if (!j.is_object()) fail(Code::F020, "notes are an object, not " + excerpt(j));
+    if (!j.is_object()) fail(code::F020, "notes are an object, not " + excerpt(j));
     for (const auto& [key, value] : j.items()) {
       if (key == "decision" && value.is_array()) {
         for (const ordered_json& v : value) {
           if (!v.is_number_integer())
-            fail(Code::F020, "a decision is a list of integers, not " + excerpt(value));
+            fail(code::F020, "a decision is a list of integers, not " + excerpt(value));
           step.decision.push_back(v.get<std::int64_t>());
         }
       } else if (key == "comment" && value.is_string()) {
@@ -136,7 +136,7 @@ class Reader {
       } else if (key == "site" && value.is_string()) {
         step.site = value.get<std::string>();
       } else {
-        fail(Code::F020, "unknown note " + excerpt(ordered_json(key)) + ": " + excerpt(value));
+        fail(code::F020, "unknown note " + excerpt(ordered_json(key)) + ": " + excerpt(value));
       }
     }
   }
@@ -152,7 +152,7 @@ class Reader {
   }
 
   Arg read_arg(const ordered_json& j, int depth) {
-    if (depth > kMaxDepth) fail(Code::F020, "an argument is nested too deeply");
+    if (depth > kMaxDepth) fail(code::F020, "an argument is nested too deeply");
     if (j.is_number_integer()) return Arg(j.get<std::int64_t>());
     if (j.is_array()) {
       ArgList list;
@@ -178,14 +178,14 @@ class Reader {
       if (j.contains("from") && j.contains("to") && j["from"].is_array() && j["to"].is_array())
         return Arg(read_map(j));
     }
-    fail(Code::F020, "not an argument: " + excerpt(j));
+    fail(code::F020, "not an argument: " + excerpt(j));
   }
 
   IndexMap read_map(const ordered_json& j) {
     IndexMap map;
     vars_.clear();
     for (const ordered_json& v : j["from"]) {
-      if (!v.is_string()) fail(Code::F020, "an index is a name, not " + excerpt(v));
+      if (!v.is_string()) fail(code::F020, "an index is a name, not " + excerpt(v));
       map.from.push_back(variable(v.get<std::string>()));
     }
     for (const ordered_json& e : j["to"]) map.to.push_back(read_expr(e, 0));
@@ -201,12 +201,12 @@ class Reader {
   }
 
   Expr read_expr(const ordered_json& j, int depth) {
-    if (depth > kMaxDepth) fail(Code::F020, "an expression is nested too deeply");
+    if (depth > kMaxDepth) fail(code::F020, "an expression is nested too deeply");
     if (j.is_number_integer()) return make_index(j.get<std::int64_t>());
     if (j.is_boolean()) return Expr(j.get<bool>());
     if (j.is_string()) return variable(j.get<std::string>());
     if (!j.is_array() || j.size() < 2 || !j[0].is_string())
-      fail(Code::F020, "not an expression: " + excerpt(j));
+      fail(code::F020, "not an expression: " + excerpt(j));
     const std::string op = j[0].get<std::string>();
     std::vector<Expr> operands;
     for (std::size_t i = 1; i < j.size(); ++i) operands.push_back(read_expr(j[i], depth + 1));
@@ -218,9 +218,9 @@ class Reader {
           return binary(static_cast<BinaryOp>(o), operands[0], operands[1]);
       }
     } catch (const UserError& e) {
-      fail(Code::F020, e.what());
+      fail(code::F020, e.what());
     }
-    fail(Code::F020, "unknown operator in " + excerpt(j));
+    fail(code::F020, "unknown operator in " + excerpt(j));
   }
 
   static std::string excerpt(const ordered_json& j) {

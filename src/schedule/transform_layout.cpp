@@ -51,19 +51,19 @@ void run_transform_layout(Edit& edit) {
   const Block& block = *self.as<Block>();
   const std::int64_t which = edit.integer(1);
   const IndexMap* map = edit.arg(2).get<IndexMap>();
-  if (!map) edit.refuse(Code::S003, "argument 3 is not an index map");
+  if (!map) edit.refuse(code::S003, "argument 3 is not an index map");
   const std::vector<BufferRegion>& list = which < 0 ? block.writes : block.reads;
   const std::size_t at = which < 0 ? 0 : static_cast<std::size_t>(which);
   if (at >= list.size())
-    edit.refuse(Code::S008, "block \"" + block.name() + "\" has no such buffer", {{self.get(), "here"}});
+    edit.refuse(code::S008, "block \"" + block.name() + "\" has no such buffer", {{self.get(), "here"}});
   const Buffer buffer = list[at].buffer;
   if (is_param(edit.program(), buffer)) {
-    edit.refuse(Code::S043,
+    edit.refuse(code::S043,
                 "\"" + buffer->name + "\" is a parameter of the program, whose layout its callers know",
                 {{self.get(), "here"}}, "cache_read it (or cache_write) and lay out the copy");
   }
   if (map->from.size() != static_cast<std::size_t>(buffer->rank())) {
-    edit.refuse(Code::S063, "the map takes " + std::to_string(map->from.size()) + " indices, \"" +
+    edit.refuse(code::S063, "the map takes " + std::to_string(map->from.size()) + " indices, \"" +
                                 buffer->name + "\" has " + std::to_string(buffer->rank()));
   }
   // Different elements must stay different: the map is injective on the buffer.
@@ -79,7 +79,7 @@ void run_transform_layout(Edit& edit) {
     targets.push_back(analyzer.simplify(e));
     const arith::ConstBound bound = analyzer.bound(targets.back());
     if (!bound.bounded() || bound.min < 0) {
-      edit.refuse(Code::S063, "the new index " + to_string(e) + " has no constant bounds from 0 up",
+      edit.refuse(code::S063, "the new index " + to_string(e) + " has no constant bounds from 0 up",
                   {{self.get(), "here"}}, "use floordiv and floormod by constants");
     }
     shape.push_back(make_index(bound.max + 1));
@@ -87,7 +87,7 @@ void run_transform_layout(Edit& edit) {
   const std::optional<arith::IterMap> found =
       arith::detect_iter_map(targets, shape, domain, true_expr(), analyzer);
   if (!found || !found->injective) {
-    edit.refuse(Code::S063, "different elements of \"" + buffer->name + "\" may get the same place",
+    edit.refuse(code::S063, "different elements of \"" + buffer->name + "\" may get the same place",
                 {{self.get(), "here"}},
                 "use every index, split by floordiv and floormod of the same constant");
   }

@@ -25,7 +25,7 @@ void verify_cpu(const Program& program, const Target& target) {
   walk(program->body, [&](const Stmt& s) {
     const For* loop = s.as<For>();
     if (loop && loop->for_kind == ForKind::ThreadBound) {
-      refuse(Code::S070, program,
+      refuse(code::S070, program,
              "loop \"" + loop->var.name() + "\" is bound to " + spelling(loop->axis) + ", which \"" +
                  target.name + "\" does not have",
              {{s.get(), "here"}}, "use parallel and vectorize for a CPU");
@@ -34,7 +34,7 @@ void verify_cpu(const Program& program, const Target& target) {
   });
   for (const Buffer& b : program->temps) {
     if (b->scope == Scope::Shared || b->scope == Scope::Fragment) {
-      refuse(Code::S071, program,
+      refuse(code::S071, program,
              "\"" + b->name + "\" lives in " + spelling(b->scope) + " memory, which \"" + target.name +
                  "\" does not have",
              {}, "use Scope::Local or Scope::Global for a CPU");
@@ -53,7 +53,7 @@ void verify_gpu(const Program& program, const Target& target) {
     const std::int64_t extent = as_int(loop->extent).value_or(0);
     auto [it, fresh] = extents.emplace(loop->axis, std::make_pair(extent, s.get()));
     if (!fresh && it->second.first != extent) {
-      refuse(Code::S072, program,
+      refuse(code::S072, program,
              std::string(spelling(loop->axis)) + " has the extents " + std::to_string(it->second.first) +
                  " and " + std::to_string(extent),
              {{it->second.second, std::to_string(it->second.first)}, {s.get(), std::to_string(extent)}},
@@ -64,7 +64,7 @@ void verify_gpu(const Program& program, const Target& target) {
   std::int64_t threads = 1;
   for (const auto& [axis, extent] : extents) threads *= extent.first;
   if (threads > target.gpu().max_threads_per_block) {
-    refuse(Code::S073, program,
+    refuse(code::S073, program,
            "a block has " + std::to_string(threads) + " threads, " + target.name + " allows " +
                std::to_string(target.gpu().max_threads_per_block),
            {}, "split the thread loops further");

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <mutex>
 
-#include "support/error_codes.h"
+#include "support/error_codes/code.h"
 
 namespace lathe {
 
@@ -49,8 +49,17 @@ InternalError::InternalError(std::string message, Site site)
 const std::vector<CodeInfo>& error_catalogue() {
   static const std::vector<CodeInfo> catalogue = [] {
     std::vector<CodeInfo> all = {
-#define LATHE_ERROR_CODE(id, title, cause, way_out) {Code::id, "LTH-" #id, title, cause, way_out},
-#include "support/error_codes.def"
+#define LATHE_ERROR_CODE(id, title, cause, way_out) {code::named(#id), "LTH-" #id, title, cause, way_out},
+#include "support/error_codes/codegen.def"
+#include "support/error_codes/files.def"
+#include "support/error_codes/interp.def"
+#include "support/error_codes/records.def"
+#include "support/error_codes/runtime.def"
+#include "support/error_codes/schedule.def"
+#include "support/error_codes/target.def"
+#include "support/error_codes/te.def"
+#include "support/error_codes/tuner.def"
+#include "support/error_codes/workloads.def"
 #undef LATHE_ERROR_CODE
     };
     std::sort(all.begin(), all.end(), [](const CodeInfo& a, const CodeInfo& b) { return a.id < b.id; });

@@ -5,7 +5,7 @@
 #include "lathe/runtime/affinity.h"
 #include "lathe/runtime/device.h"
 #include "lathe/target.h"
-#include "support/error_codes.h"
+#include "support/error_codes/target.h"
 #include "target/cpuid.h"
 #include "target/features.h"
 #include "target/host_caches.h"
@@ -103,7 +103,7 @@ Target Target::cuda(int index) {
   if (index < 0 || static_cast<std::size_t>(index) >= detection.devices.size()) {
     std::string why = detection.devices.empty() ? detection.reason
                                                 : "there are " + std::to_string(detection.devices.size());
-    throw TargetError(Code::T007,
+    throw TargetError(code::T007,
                       "no CUDA device " + std::to_string(index) + " on this machine: " + why +
                           "; to build for one that is elsewhere, name it (h100, a100, ...) or give a file");
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "support/error_codes.h"
+#include "support/error_codes/target.h"
 #include "support/nearest.h"
 #include "target/features.h"
 #include "target/fields.h"
@@ -184,7 +184,7 @@ std::string Target::describe() const {
 
 namespace {
 
-[[noreturn]] void bad_value(const std::string& what) { throw TargetError(Code::T004, "target: " + what); }
+[[noreturn]] void bad_value(const std::string& what) { throw TargetError(code::T004, "target: " + what); }
 
 void check_range(const FieldRef& field) {
   const auto outside = [&](auto value) {
@@ -204,7 +204,7 @@ void check_features(const CpuTarget& cpu) {
   for (const std::string& feature : cpu.features) {
     const std::vector<std::string>& known = cpu_features(cpu.arch);
     if (!std::binary_search(known.begin(), known.end(), feature)) {
-      throw TargetError(Code::T003, "target: unknown feature \"" + feature + "\" of " + cpu.arch +
+      throw TargetError(code::T003, "target: unknown feature \"" + feature + "\" of " + cpu.arch +
                                         did_you_mean(feature, known));
     }
   }
@@ -216,7 +216,7 @@ void check_features(const CpuTarget& cpu) {
     if (!cpu.has(info.name)) continue;
     for (std::string_view needed : info.needs) {
       if (cpu.has(needed)) continue;
-      throw TargetError(Code::T008, "target: feature \"" + std::string(info.name) +
+      throw TargetError(code::T008, "target: feature \"" + std::string(info.name) +
                                         "\" cannot be without \"" + std::string(needed) + "\"");
     }
   }
@@ -236,13 +236,13 @@ void check_cpu(const CpuTarget& cpu) {
   check_features(cpu);
   const std::int64_t widest = widest_vector(cpu.arch, cpu.features);
   if (cpu.vector_bits > widest || (cpu.vector_bits & (cpu.vector_bits - 1)) != 0) {
-    throw TargetError(Code::T008, "target: vector_bits is " + std::to_string(cpu.vector_bits) +
+    throw TargetError(code::T008, "target: vector_bits is " + std::to_string(cpu.vector_bits) +
                                       ", but its features have vectors of " + std::to_string(widest) +
                                       " bits at most (and widths are powers of two)");
   }
   const std::int64_t registers = vector_register_count(cpu.arch, cpu.features);
   if (cpu.vector_registers > registers) {
-    throw TargetError(Code::T008, "target: vector_registers is " + std::to_string(cpu.vector_registers) +
+    throw TargetError(code::T008, "target: vector_registers is " + std::to_string(cpu.vector_registers) +
                                       ", but its features have " + std::to_string(registers));
   }
 }
@@ -254,7 +254,7 @@ void check_gpu(const GpuTarget& gpu) {
   }
   const auto in_order = [](const char* small, std::int64_t a, const char* large, std::int64_t b) {
     if (a <= b) return;
-    throw TargetError(Code::T008, std::string("target: ") + small + " is " + std::to_string(a) +
+    throw TargetError(code::T008, std::string("target: ") + small + " is " + std::to_string(a) +
                                       ", more than " + large + ", which is " + std::to_string(b));
   };
   in_order("shared_per_block", gpu.shared_per_block, "shared_per_block_optin", gpu.shared_per_block_optin);

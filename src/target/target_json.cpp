@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lathe/target.h"
-#include "support/error_codes.h"
+#include "support/error_codes/target.h"
 #include "support/nearest.h"
 #include "target/fields.h"
 
@@ -62,14 +62,14 @@ bool assign(const FieldRef& field, const Json& value) {
 /// Reads the fields of `part` from `object`: all of them, and nothing else.
 void read_part(const std::vector<FieldRef>& fields, std::string_view part, const Json& object,
                const Place& place) {
-  if (!object.is_object()) place.fail(Code::T006, "\"" + std::string(part) + "\" must be an object");
+  if (!object.is_object()) place.fail(code::T006, "\"" + std::string(part) + "\" must be an object");
   std::vector<std::string> names;
   for (const FieldRef& field : fields) {
     if (field.part == part) names.emplace_back(field.name);
   }
   for (const auto& [key, value] : object.items()) {
     if (std::find(names.begin(), names.end(), key) == names.end()) {
-      place.fail(Code::T003,
+      place.fail(code::T003,
                  "unknown field \"" + std::string(part) + "." + key + "\"" + did_you_mean(key, names));
     }
   }
@@ -77,12 +77,12 @@ void read_part(const std::vector<FieldRef>& fields, std::string_view part, const
     if (field.part != part) continue;
     const auto found = object.find(field.name);
     if (found == object.end()) {
-      place.fail(Code::T006, "field \"" + field.path() +
+      place.fail(code::T006, "field \"" + field.path() +
                                  "\" is missing; a target file describes its machine completely "
                                  "(`lathe targets show NAME` prints one to start from)");
     }
     if (!assign(field, *found)) {
-      place.fail(Code::T004,
+      place.fail(code::T004,
                  "field \"" + field.path() + "\" is " + found->dump() + ", expected " + expected_type(field));
     }
   }
@@ -91,34 +91,34 @@ void read_part(const std::vector<FieldRef>& fields, std::string_view part, const
 Json parse_text(std::string_view text, const Place& place) {
   try {
     Json json = Json::parse(text);
-    if (!json.is_object()) place.fail(Code::T006, "is not a JSON object");
+    if (!json.is_object()) place.fail(code::T006, "is not a JSON object");
     return json;
   } catch (const Json::parse_error& error) {
     const std::string_view before = text.substr(0, std::min(text.size(), error.byte));
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-    place.fail(Code::T006, "line " + std::to_string(line) + " is not JSON");
+    place.fail(code::T006, "line " + std::to_string(line) + " is not JSON");
   } catch (const Json::exception&) {  // a number like 1e999
-    place.fail(Code::T006, "holds a number that is too large");
+    place.fail(code::T006, "holds a number that is too large");
   }
 }
 
 void check_head(const Json& json, const Place& place) {
   static const std::vector<std::string> kKeys = {"lathe_target", "name", "cpu", "gpu", "options"};
   if (!json.contains("lathe_target")) {
-    place.fail(Code::T006, "is not a target file: it lacks \"lathe_target\": " + std::to_string(kFormat));
+    place.fail(code::T006, "is not a target file: it lacks \"lathe_target\": " + std::to_string(kFormat));
   }
   const Json& format = json["lathe_target"];
   if (format != kFormat) {
-    place.fail(Code::T006,
+    place.fail(code::T006,
                "has target format " + format.dump() + "; this Lathe reads format " + std::to_string(kFormat));
   }
   for (const auto& [key, value] : json.items()) {
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
-      place.fail(Code::T003, "unknown field \"" + key + "\"" + did_you_mean(key, kKeys));
+      place.fail(code::T003, "unknown field \"" + key + "\"" + did_you_mean(key, kKeys));
     }
   }
   if (json.contains("cpu") == json.contains("gpu")) {
-    place.fail(Code::T006, "must describe either a \"cpu\" or a \"gpu\"");
+    place.fail(code::T006, "must describe either a \"cpu\" or a \"gpu\"");
   }
 }
 
@@ -143,13 +143,13 @@ Target Target::from_json(std::string_view text, std::string_view origin) {
   if (json.contains("gpu")) target.device = GpuTarget{};
   if (json.contains("name")) {
     if (!json["name"].is_string())
-      place.fail(Code::T004, "\"name\" is " + json["name"].dump() + ", expected a text");
+      place.fail(code::T004, "\"name\" is " + json["name"].dump() + ", expected a text");
     target.name = json["name"].get<std::string>();
   }
   const std::vector<FieldRef> fields = fields_of(target);
   const std::string_view kind = kind_of(target);
   read_part(fields, kind, json[std::string(kind)], place);
-  if (!json.contains("options")) place.fail(Code::T006, "\"options\" is missing");
+  if (!json.contains("options")) place.fail(code::T006, "\"options\" is missing");
   read_part(fields, "options", json["options"], place);
   target.validate();
   return target;

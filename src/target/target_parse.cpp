@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "lathe/target.h"
-#include "support/error_codes.h"
+#include "support/error_codes/target.h"
 #include "support/nearest.h"
 #include "target/features.h"
 #include "target/fields.h"
@@ -38,7 +38,7 @@ struct Spec {
   std::vector<std::string_view> changes;
 
   [[noreturn]] void malformed(const std::string& what) const {
-    throw TargetError(Code::T002,
+    throw TargetError(code::T002,
                       "target " + quoted(whole) + ": " + what +
                           "; the form is NAME, NAME(field=value, +feature, -feature, ...) or @FILE");
   }
@@ -83,7 +83,7 @@ std::vector<std::string> all_names() {
   std::string cpus, gpus;
   for (const NamedCpu& cpu : named_cpus()) cpus += (cpus.empty() ? "" : ", ") + std::string(cpu.name);
   for (const NamedGpu& gpu : named_gpus()) gpus += (gpus.empty() ? "" : ", ") + std::string(gpu.name);
-  throw TargetError(Code::T001, "unknown target " + quoted(base) + did_you_mean(base, all_names()) +
+  throw TargetError(code::T001, "unknown target " + quoted(base) + did_you_mean(base, all_names()) +
                                     "\n  this machine: host, cuda, cuda:N\n  CPUs: " + cpus +
                                     "\n  GPUs: " + gpus + "\n  from a file: @FILE");
 }
@@ -93,7 +93,7 @@ Target from_file(std::string_view path) {
   std::ostringstream text;
   text << file.rdbuf();
   if (path.empty() || !file || file.bad()) {
-    throw TargetError(Code::T005, "target file " + quoted(path) + " cannot be read");
+    throw TargetError(code::T005, "target file " + quoted(path) + " cannot be read");
   }
   return Target::from_json(text.str(), path);
 }
@@ -179,13 +179,13 @@ class Changes {
   }
 
   void change_feature(std::string_view name, bool add) {
-    if (!target_.is_cpu()) fail(Code::T003, "a GPU has no features to add or take away");
+    if (!target_.is_cpu()) fail(code::T003, "a GPU has no features to add or take away");
     CpuTarget& cpu = std::get<CpuTarget>(target_.device);
     const std::vector<std::string>& known = cpu_features(cpu.arch);
     if (!std::binary_search(known.begin(), known.end(), std::string(name))) {
       std::string list;
       for (const std::string& feature : known) list += (list.empty() ? "" : ", ") + feature;
-      fail(Code::T003,
+      fail(code::T003,
            "unknown feature " + quoted(name) + did_you_mean(name, known) + "; " + cpu.arch + " has " + list);
     }
     (add ? add_feature : remove_feature)(cpu.features, cpu.arch, name);
@@ -202,18 +202,18 @@ class Changes {
       names.emplace_back(field.name);
       if (field.name != name) continue;
       if (std::holds_alternative<std::vector<std::string>*>(field.at)) {
-        fail(Code::T004, "features are changed one by one: +NAME adds one, -NAME takes one away");
+        fail(code::T004, "features are changed one by one: +NAME adds one, -NAME takes one away");
       }
       if (equals == std::string_view::npos && !std::holds_alternative<bool*>(field.at)) {
-        fail(Code::T004, "field " + quoted(name) + " needs a value: " + std::string(name) + "=...");
+        fail(code::T004, "field " + quoted(name) + " needs a value: " + std::string(name) + "=...");
       }
-      if (!assign(field, value)) fail(Code::T004, "field " + quoted(name) + " cannot be " + quoted(value));
+      if (!assign(field, value)) fail(code::T004, "field " + quoted(name) + " cannot be " + quoted(value));
       if (name == "vector_bits" || name == "vector_registers") width_given_ = true;
       return;
     }
     std::string list;
     for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
-    fail(Code::T003, "unknown field " + quoted(name) + did_you_mean(name, names) + "; there are " + list);
+    fail(code::T003, "unknown field " + quoted(name) + did_you_mean(name, names) + "; there are " + list);
   }
 
   /// Vectors are as wide as the features allow, unless a width was asked for.

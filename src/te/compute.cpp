@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "ir/visitor.h"
-#include "support/error_codes.h"
+#include "support/error_codes/te.h"
 #include "te/nodes.h"
 
 namespace lathe {
@@ -56,7 +56,7 @@ class ScopeCheck {
     } else if (r) {
       problem = "the variable " + quote(v->name) + " belongs to another compute; use this lambda's variables";
     }
-    refuse(Code::D006, what_ + ": " + problem, compute_.site);
+    refuse(code::D006, what_ + ": " + problem, compute_.site);
   }
 
   const Compute& compute_;
@@ -83,7 +83,7 @@ std::vector<Var> index_variables(const std::string& name, std::vector<Expr>& sha
   const std::string what = "compute " + quote(name);
   check_shape(what, shape, i8, site);
   if (!loop_names.empty() && loop_names.size() != shape.size()) {
-    refuse(Code::D004,
+    refuse(code::D004,
            what + " has " + dimensions(shape.size()) + ", but " + std::to_string(loop_names.size()) +
                " loop names",
            site);
@@ -101,7 +101,7 @@ void wrong_lambda(const std::string& name, std::size_t rank, const std::string& 
   std::string text = "compute " + quote(name) + " has " + dimensions(rank) + ", but its lambda takes " +
                      count + " variables";
   if (rank > MaxArity) text += "; beyond 8 dimensions take one const std::vector<Var>&";
-  refuse(Code::D004, text, site);
+  refuse(code::D004, text, site);
 }
 
 std::vector<Tensor> finish_compute(std::string name, std::vector<Expr> shape, std::vector<Var> indices,
@@ -116,11 +116,11 @@ std::vector<Tensor> finish_compute(std::string name, std::vector<Expr> shape, st
   if (!result.reduction.empty()) node->values = conditional_values(result.reduction[0]);
   node->reduction = std::move(result.reduction);
 
-  if (node->values.empty()) refuse(Code::D004, what + ": the lambda returned no expressions", site);
+  if (node->values.empty()) refuse(code::D004, what + ": the lambda returned no expressions", site);
   const ScopeCheck scope(*node, what);
   const std::vector<Axis> axes = node->reduction.empty() ? std::vector<Axis>() : node->reduction[0].axes;
   for (const Expr& value : node->values) {
-    if (!value.defined()) refuse(Code::D012, what + ": the lambda returned an empty Expr", site);
+    if (!value.defined()) refuse(code::D012, what + ": the lambda returned an empty Expr", site);
     scope.check(value, axes);
     check_element_type(what, value.dtype(), site);
     check_shape(what, node->shape, value.dtype(), site);

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "ir/visitor.h"
-#include "support/error_codes.h"
+#include "support/error_codes/te.h"
 #include "te/nodes.h"
 
 namespace lathe {
@@ -34,9 +34,9 @@ class ProgramBuilder {
     if (input.size.defined()) return add_size(input.size);
     const TensorBuffer* t = known(input.tensor, "an input");
     if (t->compute.defined()) {
-      fail(Code::D009, "the input " + quote(t->name) + " is computed; inputs are placeholders and sizes");
+      fail(code::D009, "the input " + quote(t->name) + " is computed; inputs are placeholders and sizes");
     }
-    if (!listed_.insert(t).second) fail(Code::D009, "the input " + quote(t->name) + " is listed twice");
+    if (!listed_.insert(t).second) fail(code::D009, "the input " + quote(t->name) + " is listed twice");
     params_.push_back({t->role, input.tensor.buffer(), {}});
   }
 
@@ -44,11 +44,11 @@ class ProgramBuilder {
     const TensorBuffer* t = known(output, "an output");
     if (listed_.count(t)) {
       const bool is_input = !t->compute.defined();
-      fail(Code::D009, "the output " + quote(t->name) +
+      fail(code::D009, "the output " + quote(t->name) +
                            (is_input ? " is also an input; copy it with a compute" : " is listed twice"));
     }
     if (!t->compute.defined()) {
-      fail(Code::D009, "the output " + quote(t->name) + " is a placeholder; copy it with a compute");
+      fail(code::D009, "the output " + quote(t->name) + " is a placeholder; copy it with a compute");
     }
     listed_.insert(t);
     params_.push_back({ParamRole::Output, output.buffer(), {}});
@@ -83,10 +83,10 @@ class ProgramBuilder {
   }
 
   const TensorBuffer* known(const Tensor& tensor, const char* what) const {
-    if (!tensor.defined()) fail(Code::D012, std::string(what) + " is an empty Tensor");
+    if (!tensor.defined()) fail(code::D012, std::string(what) + " is an empty Tensor");
     const TensorBuffer* t = tensor_buffer(tensor.buffer().get());
     if (!t) {
-      fail(Code::D009, std::string(what) + ", " + quote(tensor.name()) +
+      fail(code::D009, std::string(what) + ", " + quote(tensor.name()) +
                            ", is a bare buffer; tensors are made by placeholder and compute");
     }
     return t;
@@ -94,13 +94,13 @@ class ProgramBuilder {
 
   void add_size(const Var& size) {
     if (!is_size(size.node())) {
-      fail(Code::D009, "the input " + quote(size.name()) + " is a variable, but not made by size(…)");
+      fail(code::D009, "the input " + quote(size.name()) + " is a variable, but not made by size(…)");
     }
     for (const Param& p : params_) {
       if (p.role != ParamRole::Size) continue;
-      if (p.size.same_as(size)) fail(Code::D009, "the size " + quote(size.name()) + " is listed twice");
+      if (p.size.same_as(size)) fail(code::D009, "the size " + quote(size.name()) + " is listed twice");
       if (p.size.name() == size.name()) {
-        fail(Code::D009, "two sizes are called " + quote(size.name()) + "; give them different names");
+        fail(code::D009, "two sizes are called " + quote(size.name()) + "; give them different names");
       }
     }
     sizes_.insert(size.node());
@@ -112,7 +112,7 @@ class ProgramBuilder {
       walk(e, [&](const Expr& x) {
         const VarNode* v = x.as<VarNode>();
         if (v && is_size(v) && !sizes_.count(v)) {
-          fail(Code::D008, "the size " + quote(v->name) + " is used by " + quote(user) +
+          fail(code::D008, "the size " + quote(v->name) + " is used by " + quote(user) +
                                " but is not a parameter; add it to the inputs");
         }
         return true;
@@ -146,12 +146,12 @@ class ProgramBuilder {
       const TensorBuffer* t = tensor_buffer(read.get());
       const std::string& reader = stack.back().compute->name;
       if (!t)
-        fail(Code::D008,
+        fail(code::D008,
              quote(reader) + " reads " + quote(read->name) + ", which is a bare buffer, not a tensor");
       if (t->compute.defined()) {
         enter(read);
       } else if (!listed_.count(t)) {
-        fail(Code::D008, "the placeholder " + quote(t->name) + " is used by " + quote(reader) +
+        fail(code::D008, "the placeholder " + quote(t->name) + " is used by " + quote(reader) +
                              " but is not a parameter; add it to the inputs");
       }
     }
@@ -243,7 +243,7 @@ class ProgramBuilder {
 }  // namespace
 
 Program program(std::string name, std::vector<ProgramInput> inputs, std::vector<Tensor> outputs, Site site) {
-  if (outputs.empty()) refuse(Code::D009, "program " + quote(name) + " has no outputs", site);
+  if (outputs.empty()) refuse(code::D009, "program " + quote(name) + " has no outputs", site);
   ProgramBuilder builder(std::move(name), site);
   for (const ProgramInput& i : inputs) builder.add_input(i);
   for (const Tensor& o : outputs) builder.add_output(o);

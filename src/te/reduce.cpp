@@ -5,7 +5,7 @@
 
 #include "ir/numbers.h"
 #include "ir/visitor.h"
-#include "support/error_codes.h"
+#include "support/error_codes/te.h"
 #include "te/nodes.h"
 
 namespace lathe {
@@ -34,7 +34,7 @@ Reducer reducer(std::string name, std::vector<DataType> dtypes,
   }
   auto need_count = [&](const char* of, std::size_t count) {
     if (count != dtypes.size() || dtypes.empty()) {
-      refuse(Code::D011,
+      refuse(code::D011,
              what + ": there are " + std::to_string(dtypes.size()) + " types, but " + std::to_string(count) +
                  " " + of,
              site);
@@ -62,7 +62,7 @@ Reducer reducer(std::string name, std::vector<DataType> dtypes,
       });
     }
     if (!closed || loads) {
-      refuse(Code::D011,
+      refuse(code::D011,
              what + ": combine may use nothing but its arguments, the identity nothing but constants", site);
     }
   }
@@ -88,7 +88,7 @@ ReductionSpec reduction(Reducer reducer, Values values, std::vector<Axis> axes, 
                         Site site) {
   const std::string what = reducer->name;
   if (values.size() != reducer->a.size()) {
-    refuse(Code::D004,
+    refuse(code::D004,
            what + " reduces " + std::to_string(reducer->a.size()) + " values, not " +
                std::to_string(values.size()),
            site);
@@ -96,20 +96,20 @@ ReductionSpec reduction(Reducer reducer, Values values, std::vector<Axis> axes, 
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = convert_to(reducer->a[i].dtype(), values[i], what + ": value " + std::to_string(i), site);
   }
-  if (axes.empty()) refuse(Code::D007, what + " has no axes", site);
+  if (axes.empty()) refuse(code::D007, what + " has no axes", site);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!axes[i].defined()) refuse(Code::D012, what + ": an axis is empty", site);
+    if (!axes[i].defined()) refuse(code::D012, what + ": an axis is empty", site);
     for (std::size_t j = 0; j < i; ++j) {
       if (axes[i].same_as(axes[j])) {
-        refuse(Code::D007, what + ": axis " + quote(axes[i].name()) + " is listed twice", site);
+        refuse(code::D007, what + ": axis " + quote(axes[i].name()) + " is listed twice", site);
       }
     }
   }
   if (options.where.defined() && options.where.dtype() != boolean) {
-    refuse(Code::D002, what + ": the condition has type " + options.where.dtype().str() + ", not bool", site);
+    refuse(code::D002, what + ": the condition has type " + options.where.dtype().str() + ", not bool", site);
   }
   if (!options.initial.empty() && options.initial.size() != values.size()) {
-    refuse(Code::D004,
+    refuse(code::D004,
            what + " needs " + std::to_string(values.size()) + " initial values, not " +
                std::to_string(options.initial.size()),
            site);
@@ -122,7 +122,7 @@ ReductionSpec reduction(Reducer reducer, Values values, std::vector<Axis> axes, 
 }
 
 DataType value_type(const char* what, const Expr& value, Site site) {
-  if (!value.defined()) refuse(Code::D012, std::string(what) + ": the value is an empty Expr", site);
+  if (!value.defined()) refuse(code::D012, std::string(what) + ": the value is an empty Expr", site);
   check_element_type(what, value.dtype(), site);
   return value.dtype();
 }
@@ -158,7 +158,7 @@ Reductions<2> arg_extreme(const char* name, bool want_max, const Expr& value, st
     return Values{select(keep, a[0], b[0]), select(keep, a[1], b[1])};
   };
   Values identity{extreme(t, want_max ? -1 : 1), extreme(i64, 1)};
-  if (t.is_bool()) refuse(Code::D002, std::string(name) + " is not defined for bool; cast to u8", site);
+  if (t.is_bool()) refuse(code::D002, std::string(name) + " is not defined for bool; cast to u8", site);
   Reducer r =
       reducer(name, {t, i64}, combine, std::move(identity), {.associative = true, .commutative = true}, site);
   Values values{value, position(axes)};
@@ -194,7 +194,7 @@ Reductions<2> argmax(Expr value, std::vector<Axis> axes, ReduceOptions options, 
 
 Reductions<AnyNumber> reduce(const Reducer& reducer, Values values, std::vector<Axis> axes,
                              ReduceOptions options, Site site) {
-  if (!reducer.defined()) refuse(Code::D012, "reduce: the reducer is empty", site);
+  if (!reducer.defined()) refuse(code::D012, "reduce: the reducer is empty", site);
   return {reduction(reducer, std::move(values), std::move(axes), std::move(options), site)};
 }
 

@@ -2,7 +2,7 @@
 
 #include "ir/numbers.h"
 #include "ir/visitor.h"
-#include "support/error_codes.h"
+#include "support/error_codes/te.h"
 #include "te/nodes.h"
 
 namespace lathe {
@@ -27,14 +27,14 @@ Expr fold_constants(const Expr& e) {
 }
 
 void check_extent(const std::string& what, Expr& extent, Site site) {
-  if (!extent.defined()) refuse(Code::D005, what + ": an extent is an empty Expr", site);
+  if (!extent.defined()) refuse(code::D005, what + ": an extent is an empty Expr", site);
   if (!extent.dtype().is_index()) {
-    refuse(Code::D005, what + ": an extent has type " + extent.dtype().str() + ", not index", site);
+    refuse(code::D005, what + ": an extent has type " + extent.dtype().str() + ", not index", site);
   }
   walk(extent, [&](const Expr& e) {
     const VarNode* v = e.as<VarNode>();
     if (e.kind() == ExprKind::Load || (v && !is_size(v))) {
-      refuse(Code::D005,
+      refuse(code::D005,
              what + ": the extent " + to_string(extent) + " depends on " + to_string(e) +
                  "; extents are made of integers and size(\"…\") variables",
              site);
@@ -43,7 +43,7 @@ void check_extent(const std::string& what, Expr& extent, Site site) {
   });
   extent = fold_constants(extent);
   if (const auto value = as_int(extent); value && *value < 0) {
-    refuse(Code::D005, what + ": the extent " + std::to_string(*value) + " is negative", site);
+    refuse(code::D005, what + ": the extent " + std::to_string(*value) + " is negative", site);
   }
 }
 
@@ -53,30 +53,30 @@ void check_shape(const std::string& what, std::vector<Expr>& shape, DataType dty
     check_extent(what, extent, site);
     const auto value = as_int(extent);
     if (value && *value > 0 && __builtin_mul_overflow(bytes, *value, &bytes)) {
-      refuse(Code::D005, what + ": the tensor has 2^63 bytes or more", site);
+      refuse(code::D005, what + ": the tensor has 2^63 bytes or more", site);
     }
   }
 }
 
 void check_element_type(const std::string& what, DataType t, Site site) {
   if (t.is_index()) {
-    refuse(Code::D010,
+    refuse(code::D010,
            what +
                ": the elements would have type index, which is for subscripts; "
                "cast to a data type, for example cast(i64, …)",
            site);
   }
   if (t.is_vector()) {
-    refuse(Code::D010,
+    refuse(code::D010,
            what + ": the elements would be vectors (" + t.str() + "); vectors are made by schedules", site);
   }
 }
 
 Expr convert_to(DataType t, const Expr& e, const std::string& what, Site site) {
-  if (!e.defined()) refuse(Code::D012, what + " is an empty Expr", site);
+  if (!e.defined()) refuse(code::D012, what + " is an empty Expr", site);
   if (e.dtype() == t) return e;
   if (e.kind() != ExprKind::IntImm && e.kind() != ExprKind::FloatImm) {
-    refuse(Code::D001,
+    refuse(code::D001,
            what + " has type " + e.dtype().str() + ", not " + t.str() + "; convert it with cast(" + t.str() +
                ", …)",
            site);
@@ -111,7 +111,7 @@ Var size(std::string name) { return Var(new SizeVar(std::move(name))); }
 Tensor placeholder(std::string name, std::vector<Expr> shape, DataType dtype, ParamRole role, Site site) {
   const std::string what = "placeholder " + quote(name);
   if (role != ParamRole::Input && role != ParamRole::Constant) {
-    refuse(Code::D009, what + ": its role is " + spelling(role) + "; a placeholder is Input or Constant",
+    refuse(code::D009, what + ": its role is " + spelling(role) + "; a placeholder is Input or Constant",
            site);
   }
   check_element_type(what, dtype, site);
@@ -126,7 +126,7 @@ Tensor placeholder(std::string name, std::vector<Expr> shape, DataType dtype, Pa
 }
 
 Expr Tensor::at(std::vector<Expr> indices, Site site) const {
-  if (!defined()) refuse(Code::D012, "an empty Tensor is indexed", site);
+  if (!defined()) refuse(code::D012, "an empty Tensor is indexed", site);
   return load(buffer_, std::move(indices), site);
 }
 
@@ -163,10 +163,10 @@ Expr if_inside(const Tensor& x, std::vector<Expr> indices, Expr otherwise, Site 
 
 Tensor pad(const Tensor& x, std::vector<Expr> before, std::vector<Expr> after, Expr value, std::string name,
            Site site) {
-  if (!x.defined()) refuse(Code::D012, "pad: an empty Tensor is padded", site);
+  if (!x.defined()) refuse(code::D012, "pad: an empty Tensor is padded", site);
   const std::size_t rank = x.shape().size();
   if (before.size() != rank || after.size() != rank) {
-    refuse(Code::D004,
+    refuse(code::D004,
            "pad: " + quote(x.name()) + " has " + std::to_string(rank) + " dimensions, but there are " +
                std::to_string(before.size()) + " amounts before and " + std::to_string(after.size()) +
                " after",

@@ -14,7 +14,7 @@
 #include "lathe/runtime/fill.h"
 #include "lathe/runtime/timer.h"
 #include "lathe/tuner.h"
-#include "support/error_codes.h"
+#include "support/error_codes/tuner.h"
 
 namespace lathe {
 namespace {
@@ -39,7 +39,7 @@ Arguments make_arguments(const Program& program, Data data) {
   std::uint64_t seed = 11;
   for (const Param& p : program->params) {
     if (p.role == ParamRole::Size)
-      throw UserError(Code::U020,
+      throw UserError(code::U020,
                       "tuning over run-time sizes is not possible; give the workload constant sizes");
     std::vector<std::int64_t> shape;
     for (const Expr& e : p.buffer->shape) shape.push_back(*as_int(e));

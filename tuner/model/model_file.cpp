@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "lathe/error.h"
-#include "support/error_codes.h"
+#include "support/error_codes/tuner.h"
 
 namespace lathe::tuner {
 namespace {
@@ -55,7 +55,7 @@ void ByteWriter::integers(std::span<const std::int32_t> values) {
 }
 
 void ByteReader::require(bool condition) const {
-  if (!condition) refuse(Code::U004, file_, "its contents contradict each other; make it again");
+  if (!condition) refuse(code::U004, file_, "its contents contradict each other; make it again");
 }
 
 std::uint64_t ByteReader::get(int count) {
@@ -113,7 +113,7 @@ void write_model_file(const std::filesystem::path& path, std::uint64_t feature_s
   if (!out || error) {
     std::error_code ignored;
     std::filesystem::remove(beside, ignored);
-    refuse(Code::U001, path, "cannot be written" + (error ? ": " + error.message() : std::string()));
+    refuse(code::U001, path, "cannot be written" + (error ? ": " + error.message() : std::string()));
   }
 }
 
@@ -121,29 +121,29 @@ std::vector<std::uint8_t> read_model_file(const std::filesystem::path& path, std
   std::ifstream in(path, std::ios::binary);
   std::vector<std::uint8_t> file;
   if (in) file.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  if (!in || in.bad()) refuse(Code::U001, path, "cannot be read");
+  if (!in || in.bad()) refuse(code::U001, path, "cannot be read");
   if (file.size() < HeaderSize + ChecksumSize || std::memcmp(file.data(), Magic, sizeof Magic) != 0) {
     const bool cut = file.size() >= sizeof Magic && std::memcmp(file.data(), Magic, sizeof Magic) == 0;
-    refuse(cut ? Code::U004 : Code::U002, path,
+    refuse(cut ? code::U004 : code::U002, path,
            cut ? "cut off after " + std::to_string(file.size()) + " bytes" : "is no model file of Lathe");
   }
   const std::uint64_t version = word_at(file, 8), features = word_at(file, 16), size = word_at(file, 24);
   if (version != ModelFormatVersion) {
-    refuse(Code::U002, path,
+    refuse(code::U002, path,
            "format version " + std::to_string(version) + ", this build reads version " +
                std::to_string(ModelFormatVersion) + "; train it again with `lathe model train`");
   }
   if (size != file.size() - HeaderSize - ChecksumSize) {
-    refuse(Code::U004, path,
+    refuse(code::U004, path,
            "promises " + std::to_string(size) + " bytes of contents and has " +
                std::to_string(file.size() - HeaderSize - ChecksumSize));
   }
   const std::span<const std::uint8_t> bytes(file);
   if (word_at(file, HeaderSize + size) != checksum(bytes.first(HeaderSize + size))) {
-    refuse(Code::U004, path, "its checksum is wrong: some of its bytes were changed");
+    refuse(code::U004, path, "its checksum is wrong: some of its bytes were changed");
   }
   if (features != feature_set) {
-    refuse(Code::U003, path,
+    refuse(code::U003, path,
            "made for feature set " + std::to_string(features) + ", this build computes feature set " +
                std::to_string(feature_set) + "; train it again with `lathe model train`");
   }

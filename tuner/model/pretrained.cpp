@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lathe/error.h"
-#include "support/error_codes.h"
+#include "support/error_codes/tuner.h"
 #include "tuner/model/model_file.h"
 
 namespace lathe::tuner {
@@ -78,7 +78,7 @@ PretrainedModel PretrainedModel::load(const std::filesystem::path& path, std::ui
   model.calibration_ = {in.real(), in.real()};
   in.require(in.at_end());
   if (model.feature_width() != feature_width) {
-    throw UserError(Code::U003, "model file \"" + path.string() + "\": made for " +
+    throw UserError(code::U003, "model file \"" + path.string() + "\": made for " +
                                     std::to_string(model.feature_width()) +
                                     " features a statement, this build computes " +
                                     std::to_string(feature_width) +

@@ -9,7 +9,7 @@
 
 #include "lathe/runtime/timer.h"
 #include "lathe/tuner.h"
-#include "support/error_codes.h"
+#include "support/error_codes/tuner.h"
 
 namespace lathe {
 namespace {
@@ -202,7 +202,7 @@ Schedule replay(const Workload& workload, const records::Trial& trial) {
   Schedule s(workload.program);
   s.replay(Trace::from_json(trial.trace));
   if (trial.scheduled && *trial.scheduled != structural_hash(s.program())) {
-    throw RecordError(Code::U021,
+    throw RecordError(code::U021,
                       "the record's trace gives another program than the one that was measured; it was made "
                       "by a version whose primitives differ");
   }

@@ -14,7 +14,7 @@
 #include "codegen/llvm/target_machine.h"
 #include "lathe/error.h"
 #include "lathe/runtime/module.h"
-#include "support/error_codes.h"
+#include "support/error_codes/codegen.h"
 
 namespace lathe::codegen::cpu {
 namespace {
@@ -95,7 +95,7 @@ LoadedCode load(const std::vector<char>& object, const std::string& symbol) {
     throw InternalError("the object of a kernel does not load: " + text_of(std::move(error)));
   auto address = jit.lookup(*loaded->library, symbol);
   if (!address)
-    throw UserError(Code::C002,
+    throw UserError(code::C002,
                     "kernel \"" + symbol + "\": it calls a function that this process does not have: " +
                         text_of(address.takeError()) +
                         "; link the library that defines it, or load it with dlopen(…, RTLD_GLOBAL)");

@@ -8,7 +8,7 @@
 #include "codegen/llvm/emitter.h"
 #include "codegen/llvm/target_machine.h"
 #include "ir/visitor.h"
-#include "support/error_codes.h"
+#include "support/error_codes/codegen.h"
 
 namespace lathe::codegen::cpu {
 
@@ -50,7 +50,7 @@ void ModuleContext::mark_access(::llvm::Instruction* access, const Buffer& buffe
 
 ::llvm::FunctionCallee ModuleContext::hook(const char* name, ::llvm::FunctionType* type) {
   if (const ::llvm::Function* known = module.getFunction(name); known && !known->isDeclaration())
-    throw UserError(Code::C003,
+    throw UserError(code::C003,
                     "kernel \"" + std::string(name) +
                         "\": code of the same object calls a function of this name; rename the program");
   ::llvm::FunctionCallee callee = module.getOrInsertFunction(name, type);
@@ -64,7 +64,7 @@ void ModuleContext::mark_access(::llvm::Instruction* access, const Buffer& buffe
       type, internal ? ::llvm::Function::InternalLinkage : ::llvm::Function::ExternalLinkage, name, module);
   if (!internal && function->getName() != name)  // LLVM renames what collides
     throw UserError(
-        Code::C003,
+        code::C003,
         "kernel \"" + name + "\": code of the same object calls a function of this name; rename the program");
   function->setDoesNotThrow();
   if (!internal && options.hidden) function->setVisibility(::llvm::GlobalValue::HiddenVisibility);

@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "lathe/error.h"
-#include "support/error_codes.h"
+#include "support/error_codes/codegen.h"
 
 namespace lathe::codegen::cpu {
 namespace {
@@ -41,7 +41,7 @@ const ::llvm::Target& find_target(const Machine& machine) {
 #endif
   const ::llvm::Target* found = ::llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
-    throw TargetError(Code::C001, "target: no code generator for the triple \"" + machine.triple +
+    throw TargetError(code::C001, "target: no code generator for the triple \"" + machine.triple +
                                       "\"; this build of LLVM says: " + error);
   return *found;
 }
@@ -78,7 +78,7 @@ std::unique_ptr<::llvm::TargetMachine> make_target_machine(const Machine& machin
   std::unique_ptr<::llvm::MCSubtargetInfo> names(target.createMCSubtargetInfo(parsed, "", ""));
 #endif
   if (names && !machine.cpu.empty() && !names->isCPUStringValid(machine.cpu))
-    throw TargetError(Code::C001, "target: LLVM " LLVM_VERSION_STRING " knows no CPU \"" + machine.cpu +
+    throw TargetError(code::C001, "target: LLVM " LLVM_VERSION_STRING " knows no CPU \"" + machine.cpu +
                                       "\" for " + triple + "; `llc -mtriple=" + triple +
                                       " -mcpu=help` lists those it knows");
   ::llvm::TargetOptions options;

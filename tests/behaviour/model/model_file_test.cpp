@@ -5,7 +5,7 @@
 #include <random>
 
 #include "lathe/error.h"
-#include "support/error_codes.h"
+#include "support/error_codes/tuner.h"
 #include "synthetic.h"
 #include "tuner/model/pretrained.h"
 
@@ -75,20 +75,20 @@ TEST_CASE("a model file is refused when anything about it differs") {
   const std::string good = read_bytes(path);
 
   CHECK(refusal(path, 12) == std::nullopt);
-  CHECK(refusal(path, 13) == Code::U003);
-  CHECK(refusal(path, 12, 5) == Code::U003);
-  CHECK(refusal(folder.path / "absent.model", 12) == Code::U001);
-  CHECK(refusal(folder.path, 12) == Code::U001);
+  CHECK(refusal(path, 13) == code::U003);
+  CHECK(refusal(path, 12, 5) == code::U003);
+  CHECK(refusal(folder.path / "absent.model", 12) == code::U001);
+  CHECK(refusal(folder.path, 12) == code::U001);
   write_bytes(path, "");
-  CHECK(refusal(path, 12) == Code::U002);
+  CHECK(refusal(path, 12) == code::U002);
   write_bytes(path, "SQLite format 3 and more text, longer than any header of ours is");
-  CHECK(refusal(path, 12) == Code::U002);
+  CHECK(refusal(path, 12) == code::U002);
   std::string newer = good;
   newer[8] = 2;
   write_bytes(path, newer);
-  CHECK(refusal(path, 12) == Code::U002);
+  CHECK(refusal(path, 12) == code::U002);
   write_bytes(path, good + "x");
-  CHECK(refusal(path, 12) == Code::U004);
+  CHECK(refusal(path, 12) == code::U004);
 }
 
 TEST_CASE("every truncation and every changed byte of a model file is refused") {
@@ -128,7 +128,7 @@ TEST_CASE("saving into a folder that is not there says so and leaves nothing beh
     small_model().save(path, 1);
     FAIL("saved into nowhere");
   } catch (const UserError& error) {
-    CHECK(error.code() == Code::U001);
+    CHECK(error.code() == code::U001);
     CHECK(std::string(error.what()) == "model file \"" + path.string() + "\": cannot be written  [LTH-U001]");
   }
   CHECK(std::filesystem::is_empty(folder.path));

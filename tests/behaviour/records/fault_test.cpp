@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "behaviour/records/fixture.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 using namespace lathe;
 using namespace lathe::records;
@@ -110,9 +110,9 @@ class Faulty {
 };
 
 bool expected_of(Fault fault, Code code) {
-  if (fault == Fault::Full) return code == Code::R008;
-  return code == Code::R010 || code == Code::R003 || code == Code::R017 || code == Code::R002 ||
-         code == Code::R008;
+  if (fault == Fault::Full) return code == code::R008;
+  return code == code::R010 || code == code::R003 || code == code::R017 || code == code::R002 ||
+         code == code::R008;
 }
 
 // Opens, inserts, closes, while operation `plan.after` fails. Returns how many inserts were acknowledged.

@@ -1,5 +1,5 @@
 #include "behaviour/records/fixture.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 using namespace lathe;
 using namespace lathe::records;
@@ -278,7 +278,7 @@ TEST_CASE("a key of another store is refused, not taken for one of this store") 
     insert(two, timed(key, "a", 1e-3));
     FAIL("written");
   } catch (const RecordError& error) {
-    CHECK(error.code() == Code::R012);
+    CHECK(error.code() == code::R012);
   }
   CHECK_THROWS_AS(two.measured(key), RecordError);
   CHECK_THROWS_AS(two.was_measured(key, digest_of("x")), RecordError);

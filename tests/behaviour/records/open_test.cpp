@@ -12,7 +12,8 @@
 #include "records/file_state.h"
 #include "records/schema.h"
 #include "records/sqlite.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
+#include "support/error_codes/te.h"
 
 using namespace lathe;
 using namespace lathe::records;
@@ -26,7 +27,7 @@ Code refusal(const std::string& path, const OpenOptions& options = {}) {
   } catch (const RecordError& error) {
     return error.code();
   }
-  return Code::D001;
+  return code::D001;
 }
 
 OpenOptions reading() {
@@ -90,7 +91,7 @@ TEST_CASE("odd names of files are names of files") {
 TEST_CASE("what is not a store of ours is refused and left as it was") {
   Directory directory;
   std::string path = directory.file();
-  Code expected = Code::R002;
+  Code expected = code::R002;
   SECTION("a text") { write_bytes(path, std::string(5000, 'x')); }
   SECTION("a short text") { write_bytes(path, "{\"lathe\":1}\n"); }
   SECTION("another program's database") { sql(path, "CREATE TABLE t(x); INSERT INTO t VALUES(1)"); }
@@ -103,12 +104,12 @@ TEST_CASE("what is not a store of ours is refused and left as it was") {
   SECTION("a newer store") {
     make_store(path);
     sql(path, "PRAGMA user_version=1000");
-    expected = Code::R004;
+    expected = code::R004;
   }
   SECTION("a store cut within its header") {
     make_store(path);
     std::filesystem::resize_file(path, 60);
-    expected = Code::R003;
+    expected = code::R003;
   }
   std::string before = state_of(directory.path());
   CHECK(refusal(path) == expected);
@@ -128,7 +129,7 @@ TEST_CASE("a newer schema that is still in the log of a dead process is refused,
           }) == 0);
   std::string file = bytes_of(path), log = bytes_of(path + "-wal");
   REQUIRE_FALSE(log.empty());
-  CHECK(refusal(path) == Code::R004);
+  CHECK(refusal(path) == code::R004);
   CHECK(bytes_of(path) == file);
   CHECK(bytes_of(path + "-wal") == log);
 }
@@ -136,7 +137,7 @@ TEST_CASE("a newer schema that is still in the log of a dead process is refused,
 TEST_CASE("an empty file becomes a store when opened for writing, and is refused when opened read-only") {
   Directory directory;
   write_bytes(directory.file(), "");
-  CHECK(refusal(directory.file(), reading()) == Code::R002);
+  CHECK(refusal(directory.file(), reading()) == code::R002);
   CHECK(bytes_of(directory.file()).empty());
   make_store(directory.file());
   RecordStore store = RecordStore::open(directory.file(), reading());
@@ -147,11 +148,11 @@ TEST_CASE("missing files and directories are named") {
   Directory directory;
   OpenOptions existing;
   existing.create = false;
-  CHECK(refusal(directory.file(), existing) == Code::R001);
-  CHECK(refusal(directory.file(), reading()) == Code::R001);
-  CHECK(refusal(directory.file("a/b/records.db")) == Code::R001);
-  CHECK(refusal("") == Code::R001);
-  CHECK(refusal(directory.path()) == Code::R010);
+  CHECK(refusal(directory.file(), existing) == code::R001);
+  CHECK(refusal(directory.file(), reading()) == code::R001);
+  CHECK(refusal(directory.file("a/b/records.db")) == code::R001);
+  CHECK(refusal("") == code::R001);
+  CHECK(refusal(directory.path()) == code::R010);
   CHECK(state_of(directory.path()).empty());
 }
 
@@ -159,7 +160,7 @@ TEST_CASE("a read-only file is read, and not opened for writing, by root neither
   Directory directory;
   make_store(directory.file());
   ::chmod(directory.file().c_str(), 0444);
-  CHECK(refusal(directory.file()) == Code::R006);
+  CHECK(refusal(directory.file()) == code::R006);
   RecordStore store = RecordStore::open(directory.file(), reading());
   CHECK(best_time(store, query_of(key_of())) == 1e-3);
 }
@@ -170,7 +171,7 @@ TEST_CASE("a store in a read-only directory is read and leaves nothing behind") 
   ::chmod(directory.file().c_str(), 0444);
   ::chmod(directory.path().c_str(), 0555);
   std::string before = state_of(directory.path());
-  CHECK(refusal(directory.file()) == Code::R006);
+  CHECK(refusal(directory.file()) == code::R006);
   CHECK(in_unprivileged_child([&] {
           RecordStore store = RecordStore::open(directory.file(), reading());
           return best_time(store, query_of(key_of())) == 1e-3 && store.check().empty() ? 0 : 1;
@@ -181,7 +182,7 @@ TEST_CASE("a store in a read-only directory is read and leaves nothing behind") 
 TEST_CASE("a new store in a read-only directory is refused") {
   Directory directory;
   ::chmod(directory.path().c_str(), 0555);
-  CHECK(refusal(directory.file()) == Code::R006);
+  CHECK(refusal(directory.file()) == code::R006);
   CHECK(state_of(directory.path()).empty());
 }
 
@@ -204,7 +205,7 @@ TEST_CASE(
   SECTION("a reader in a read-only directory without the shared memory") {
     std::filesystem::remove(path + "-shm");
     ::chmod(directory.path().c_str(), 0555);
-    CHECK(refusal(path, reading()) == Code::R017);
+    CHECK(refusal(path, reading()) == code::R017);
     ::chmod(directory.path().c_str(), 0755);
   }
   RecordStore store = RecordStore::open(path);
@@ -221,7 +222,7 @@ TEST_CASE("a read-only store refuses to write") {
     store.intern(key_of());
     FAIL("written");
   } catch (const RecordError& error) {
-    CHECK(error.code() == Code::R011);
+    CHECK(error.code() == code::R011);
   }
 }
 
@@ -250,7 +251,7 @@ TEST_CASE("a writer that waits in vain says so and has written nothing") {
     insert(store, timed(key, "a", 1e-3));
     FAIL("written");
   } catch (const RecordError& error) {
-    CHECK(error.code() == Code::R009);
+    CHECK(error.code() == code::R009);
   }
   CHECK(best_time(store, query_of(key_of())) == 0);  // reading goes on
   sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
@@ -285,7 +286,7 @@ TEST_CASE("a store is not usable in a forked child, whose end does not harm the 
           try {
             insert(taken, timed(key, "a", 1e-3));
           } catch (const RecordError& error) {
-            return error.code() == Code::R019 ? 0 : 1;
+            return error.code() == code::R019 ? 0 : 1;
           }
           return 2;
         }) == 0);
@@ -405,7 +406,7 @@ TEST_CASE("a file that may not grow further refuses the batch and keeps what was
         insert(store, timed(key, numbered("s", acknowledged), 1e-3));
       return 1;
     } catch (const RecordError& error) {
-      if (error.code() != Code::R008) return 2;
+      if (error.code() != code::R008) return 2;
     }
     if (acknowledged < 10 || store.statistics().trials != acknowledged) return 3;
     return store.check().empty() ? 0 : 4;

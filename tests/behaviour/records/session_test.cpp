@@ -3,7 +3,7 @@
 #include "behaviour/records/child.h"
 #include "behaviour/records/fixture.h"
 #include "records/process.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 using namespace lathe;
 using namespace lathe::records;
@@ -111,7 +111,7 @@ TEST_CASE(
     try {
       other.resume_session(id);
     } catch (const RecordError& error) {
-      return error.code() == Code::R014 ? 1 : 2;
+      return error.code() == code::R014 ? 1 : 2;
     }
     return 0;
   };

@@ -4,7 +4,8 @@
 #include <random>
 
 #include "behaviour/records/fixture.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
+#include "support/error_codes/te.h"
 
 using namespace lathe;
 using namespace lathe::records;
@@ -73,7 +74,7 @@ Code import_refusal(RecordStore& store, const std::string& text) {
   } catch (const RecordError& error) {
     return error.code();
   }
-  return Code::D001;
+  return code::D001;
 }
 
 }  // namespace
@@ -203,23 +204,23 @@ TEST_CASE("a bad line is refused with its place, and nothing of the log is impor
     return changed;
   };
   std::vector<std::pair<std::string, Code>> bad = {
-      {"{", Code::R015},
-      {"[]", Code::R015},
-      {"nonsense", Code::R015},
-      {"<<<<<<< ours", Code::R015},
-      {R"({"kind":"trial"})", Code::R015},
-      {R"({"lathe":1,"kind":"trail"})", Code::R015},
-      {R"({"lathe":0,"kind":"trial"})", Code::R015},
-      {R"({"lathe":2,"kind":"anything","new":true})", Code::R018},
-      {trial.substr(0, trial.size() / 2), Code::R015},
-      {replaced("\"semantics\":", "\"semantic\":"), Code::R015},
+      {"{", code::R015},
+      {"[]", code::R015},
+      {"nonsense", code::R015},
+      {"<<<<<<< ours", code::R015},
+      {R"({"kind":"trial"})", code::R015},
+      {R"({"lathe":1,"kind":"trail"})", code::R015},
+      {R"({"lathe":0,"kind":"trial"})", code::R015},
+      {R"({"lathe":2,"kind":"anything","new":true})", code::R018},
+      {trial.substr(0, trial.size() / 2), code::R015},
+      {replaced("\"semantics\":", "\"semantic\":"), code::R015},
       {replaced("\"created_us\":1", "\"created_us\":2"),
-       Code::R015},  // the content no longer is that of the id
-      {replaced("\"regime\":\"", "\"regime\":\"luke"), Code::R015},
-      {replaced("\"verified\":", "\"verified\":1,\"x\":"), Code::R015},
-      {replaced("\"created_us\":", "\"created_us\":-9e400,\"y\":"), Code::R015},
-      {std::string(100'000, '['), Code::R015},
-      {"\"\xff\"", Code::R015},
+       code::R015},  // the content no longer is that of the id
+      {replaced("\"regime\":\"", "\"regime\":\"luke"), code::R015},
+      {replaced("\"verified\":", "\"verified\":1,\"x\":"), code::R015},
+      {replaced("\"created_us\":", "\"created_us\":-9e400,\"y\":"), code::R015},
+      {std::string(100'000, '['), code::R015},
+      {"\"\xff\"", code::R015},
   };
   for (const auto& [line, code] : bad) {
     RecordStore store = RecordStore::in_memory();
@@ -233,7 +234,7 @@ TEST_CASE("a bad line is refused with its place, and nothing of the log is impor
 TEST_CASE("a trial whose program is in neither log nor store is refused as a whole") {
   auto lines = lines_of(text_of(random_store(11)));
   RecordStore store = RecordStore::in_memory();
-  CHECK(import_refusal(store, lines.back() + "\n") == Code::R015);
+  CHECK(import_refusal(store, lines.back() + "\n") == code::R015);
   CHECK(store.statistics().trials == 0);
 }
 

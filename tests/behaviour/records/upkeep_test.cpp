@@ -5,7 +5,7 @@
 #include <random>
 
 #include "behaviour/records/fixture.h"
-#include "support/error_codes.h"
+#include "support/error_codes/records.h"
 
 using namespace lathe;
 using namespace lathe::records;
@@ -255,7 +255,7 @@ TEST_CASE("a damaged page is an error with a way out, never a crash or a silent 
       (void)store.lookup(query_of(key_of()));
       (void)text_of(store);
     } catch (const RecordError& error) {
-      CHECK((error.code() == Code::R003 || error.code() == Code::R013));
+      CHECK((error.code() == code::R003 || error.code() == code::R013));
     }
   }
   CHECK(refused > 50);

@@ -1,12 +1,12 @@
 #include "lathe/error.h"
 
-#include "support/error_codes.h"
+#include "support/error_codes/te.h"
 
 using namespace lathe;
 
 TEST_CASE("an error's text is rendered only when it is read") {
   int rendered = 0;
-  UserError error(Code::D001, Message([&] {
+  UserError error(code::D001, Message([&] {
                     ++rendered;
                     return std::string("text");
                   }));

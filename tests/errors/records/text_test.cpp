@@ -5,7 +5,6 @@
 #include "behaviour/records/child.h"
 #include "behaviour/records/fixture.h"
 #include "records/file_state.h"
-#include "support/error_codes.h"
 
 using namespace lathe;
 using namespace lathe::records;
@@ -113,9 +112,12 @@ TEST_CASE("texts of refused opens") {
 TEST_CASE("text of a store on a network file system") {
   CHECK_NOTHROW(refuse_file_system("D/records.db", ""));
   CHECK(refusal([] { refuse_file_system("D/records.db", network_file_system(0x6969)); }) ==
-        "record store 'D/records.db' lies on a network or user-space file system (NFS), where locks and shared memory between "
-        "processes do not hold, so that two writers would destroy it. Keep the store on a local disk and exchange text logs "
-        "(`lathe db export`, `lathe db import`), or set trust_file_system where the file system is known to do both.  [LTH-R007]");
+        "record store 'D/records.db' lies on a network or user-space file system (NFS), where locks and "
+        "shared memory between "
+        "processes do not hold, so that two writers would destroy it. Keep the store on a local disk and "
+        "exchange text logs "
+        "(`lathe db export`, `lathe db import`), or set trust_file_system where the file system is known to "
+        "do both.  [LTH-R007]");
 }
 
 TEST_CASE("text of a log that a dead process left in a read-only directory") {

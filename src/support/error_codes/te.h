@@ -1,0 +1,12 @@
+#pragma once
+// lathe::code::D001 and on: the codes of the tensor-expression language.
+
+#include "support/error_codes/code.h"
+
+namespace lathe::code {
+
+#define LATHE_ERROR_CODE(id, title, cause, way_out) inline constexpr Code id = named(#id);
+#include "support/error_codes/te.def"
+#undef LATHE_ERROR_CODE
+
+}  // namespace lathe::code
