@@ -84,6 +84,9 @@ Expr Simplifier::simplify_junction(const Binary& b, const Expr& self) {
 
 /// left && right (or ||) of simplified operands, the right one simplified knowing the left.
 Expr Simplifier::join(BinaryOp op, const Expr& left, const Expr& right, const Expr& hint) {
+  const bool is_and = op == BinaryOp::And;
+  if (const auto value = as_int(left)) return (*value != 0) == is_and ? right : left;
+  if (const auto value = as_int(right)) return (*value != 0) == is_and ? left : right;
   constexpr std::size_t kMaxCompared = 16;
   std::vector<Expr> operands, more;
   collect(left, op, operands);
@@ -92,7 +95,7 @@ Expr Simplifier::join(BinaryOp op, const Expr& left, const Expr& right, const Ex
   for (const Expr& later : more) {
     if (operands.size() > kMaxCompared || has_load(later)) continue;
     std::erase_if(operands, [&](const Expr& earlier) {
-      return op == BinaryOp::And ? implied_by(earlier, later) : implied_by(later, earlier);
+      return is_and ? implied_by(earlier, later) : implied_by(later, earlier);
     });
   }
   operands.insert(operands.end(), more.begin(), more.end());

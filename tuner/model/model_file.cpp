@@ -118,6 +118,8 @@ void write_model_file(const std::filesystem::path& path, std::uint64_t feature_s
 }
 
 std::vector<std::uint8_t> read_model_file(const std::filesystem::path& path, std::uint64_t feature_set) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) refuse(code::U001, path, "is a folder");
   std::ifstream in(path, std::ios::binary);
   std::vector<std::uint8_t> file;
   if (in) file.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());

@@ -113,13 +113,15 @@ TEST_CASE("a C program calls an object file by pointers and by tensors, and bad 
         "2 my_mm: parameter 0 \"A\": has no data\n"
         "8 my_mm: parameter 0 \"A\": first element is 4 bytes past a multiple of 64, expected alignment to "
         "64 bytes\n"
-        "9 my_mm: parameter 1 \"B\" and parameter 2 \"C\" overlap\n"
+        "9 my_mm: parameter 2 \"C\": output shares memory with parameter 1 \"B\"; give the kernel an output "
+        "of its "
+        "own\n"
         "0\n"
         "1\n"
-        "10 x\n"
+        "10 my_doubled: scalar \"n\" is -1, expected at least 0\n"
         "0\n"
-        "4 x\n"
-        "5 x\n"
+        "4 my_doubled: parameter 0 \"x\": shape is [4], expected [5]\n"
+        "5 my_doubled: parameter 1 \"out\": element type is i32, expected f32\n"
         "1\n"
         "0\n");
 }
@@ -133,7 +135,7 @@ TEST_CASE("a shared object of kernels loads as a module of the runtime") {
   for (std::int64_t i = 0; i < 10; ++i) x.set_value(i, static_cast<double>(i));
   module.kernel("doubled")({&x, &y}, {10});
   CHECK(y.value(9) == 18);
-  CHECK(module.has("doubled_dlpack"));
+  CHECK_FALSE(module.has("tripled"));
 }
 
 TEST_CASE("hidden kernels are not exported") {
@@ -149,7 +151,7 @@ TEST_CASE("object and header are the same bytes every time and name no path of t
   CHECK(first.object == again.object);
   CHECK(first.header == again.header);
   const std::string bytes(first.object.begin(), first.object.end());
-  CHECK(bytes.find("/work") == std::string::npos);
+  CHECK(bytes.find(fs::current_path().string()) == std::string::npos);
   CHECK(bytes.find("/home") == std::string::npos);
   CHECK(bytes.find("/usr") == std::string::npos);
 }

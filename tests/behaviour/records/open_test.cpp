@@ -298,12 +298,12 @@ TEST_CASE("a store is not usable in a forked child, whose end does not harm the 
 TEST_CASE("opening a store twice in a process keeps the locks of both") {
   Directory directory;
   RecordStore first = RecordStore::open(directory.file());
-  KeyRef key = first.intern(key_of());
+  first.intern(key_of());
   auto held = first.snapshot();
   { RecordStore second = RecordStore::open(directory.file()); }
   CHECK(in_child([&] {
           RecordStore other = RecordStore::open(directory.file());
-          insert(other, timed(key, "a", 1e-3));
+          insert(other, timed(other.intern(key_of()), "a", 1e-3));
           return 0;
         }) == 0);
   CHECK(best_time(first, query_of(key_of())) == 0);  // still the state of the snapshot

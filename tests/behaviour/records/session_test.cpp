@@ -68,10 +68,11 @@ TEST_CASE("a killed session is interrupted, keeps its batches, and resumes with 
   KeyRef key = store.intern(key_of());
   pid_t child = start([&] {
     RecordStore mine = RecordStore::open(directory.file());
+    KeyRef own = mine.intern(key_of());
     Digest session = mine.begin_session(asked());
     for (int batch = 0; batch < 3; ++batch) {
       std::vector<Trial> trials;
-      for (int i = 0; i < 19; ++i) trials.push_back(timed(key, numbered("s", batch * 19 + i), 1e-3));
+      for (int i = 0; i < 19; ++i) trials.push_back(timed(own, numbered("s", batch * 19 + i), 1e-3));
       mine.commit(session, trials, "{\"batch\":" + std::to_string(batch) + "}");
     }
     ::raise(SIGKILL);
