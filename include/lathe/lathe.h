@@ -2,6 +2,7 @@
 // All of Lathe's public headers. A program that only runs compiled kernels includes those of lathe/runtime/
 // alone.
 
+#include "lathe/cli.h"
 #include "lathe/compile.h"
 #include "lathe/digest.h"
 #include "lathe/dtype.h"
@@ -10,6 +11,7 @@
 #include "lathe/interp.h"
 #include "lathe/program.h"
 #include "lathe/records.h"
+#include "lathe/replay.h"
 #include "lathe/runtime/affinity.h"
 #include "lathe/runtime/device.h"
 #include "lathe/runtime/fill.h"

@@ -12,12 +12,10 @@
 #include <string>
 
 #include "lathe/records.h"
+#include "lathe/replay.h"
 #include "lathe/workload.h"
 
 namespace lathe {
-
-/// The version of what the primitives mean; part of every record's key.
-inline constexpr int kScheduleSemantics = 1;
 
 struct TuneOptions {
   int trials = 64;
@@ -52,11 +50,6 @@ struct TuneResult {
 /// compiled or measured; failed candidates are counted.
 TuneResult tune(const Workload& workload, const Target& target, const TuneOptions& options,
                 RecordStore& store);
-
-/// The key of a workload's records.
-records::Key record_key(const Workload& workload, const Target& target);
-/// The schedule of a record, replayed and checked against its stored hash. Throws ScheduleError or RecordError.
-Schedule replay(const Workload& workload, const records::Trial& trial);
 
 /// What measuring gives.
 struct Measurement {

@@ -9,7 +9,6 @@
 
 #include "lathe/runtime/timer.h"
 #include "lathe/tuner.h"
-#include "support/error_codes/tuner.h"
 
 namespace lathe {
 namespace {
@@ -115,6 +114,7 @@ class Session {
     record.failure = m.failure;
     record.error_code = m.error_code;
     record.error_text = m.error_text;
+    record.provenance = this_provenance();
     record.times = m.failure == records::Failure::None ? m.seconds : std::vector<double>();
     record.regime = records::Regime::Warm;
     record.seed = options_.seed;
@@ -184,30 +184,6 @@ class Session {
 };
 
 }  // namespace
-
-records::Key record_key(const Workload& workload, const Target& target) {
-  records::Key key;
-  key.workload.program = structural_hash(workload.program);
-  key.workload.program_json = to_json(workload.program);
-  key.workload.name = workload.spec.substr(0, workload.spec.find('('));
-  key.workload.spec = workload.spec;
-  key.target.fingerprint = target.fingerprint();
-  key.target.name = target.name;
-  key.target.json = target.identity();
-  key.semantics = kScheduleSemantics;
-  return key;
-}
-
-Schedule replay(const Workload& workload, const records::Trial& trial) {
-  Schedule s(workload.program);
-  s.replay(Trace::from_json(trial.trace));
-  if (trial.scheduled && *trial.scheduled != structural_hash(s.program())) {
-    throw RecordError(code::U021,
-                      "the record's trace gives another program than the one that was measured; it was made "
-                      "by a version whose primitives differ");
-  }
-  return s;
-}
 
 TuneResult tune(const Workload& workload, const Target& target, const TuneOptions& options,
                 RecordStore& store) {

@@ -1,0 +1,5 @@
+// The `lathe` program.
+
+#include "lathe/cli.h"
+
+int main(int argc, char** argv) { return lathe::cli(argc, argv); }

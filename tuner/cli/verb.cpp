@@ -1,0 +1,52 @@
+#include "tuner/cli/verb.h"
+
+#include <filesystem>
+#include <iostream>
+
+namespace lathe::command_line {
+
+void Context::does(CLI::App& verb, std::function<int()> act) {
+  verb.callback([this, act = std::move(act)] { action = act; });
+}
+
+void add_target(CLI::App& verb, Context& context) {
+  verb.add_option("--target", context.target,
+                  "host, a target known by name (`lathe targets`), or @FILE.target.json")
+      ->capture_default_str();
+}
+
+void add_db(CLI::App& verb, Context& context) {
+  verb.add_option("--db", context.db, "The record store")->capture_default_str();
+}
+
+void add_json(CLI::App& verb, Context& context) {
+  verb.add_flag("--json", context.json, "Print data as JSON on standard output");
+}
+
+RecordStore open_to_read(const Context& context) { return RecordStore::open(context.db, read_only_store()); }
+
+RecordStore open_to_write(const Context& context) {
+  RecordStore store = RecordStore::open(context.db, store_options());
+  store.mark_stale_times(this_provenance());
+  return store;
+}
+
+void print_json(const ordered_json& value) {
+  std::cout << value.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+}
+
+Choice choose(const Workload& workload, const Target& target, const Context& context) {
+  const auto by_default = [&](const std::string& why) {
+    return Choice{workload.default_schedule(target), "default schedule: " + why, false};
+  };
+  if (!std::filesystem::exists(context.db)) return by_default("there is no database \"" + context.db + "\"");
+  const RecordStore store = open_to_read(context);
+  const records::Lookup found = store.lookup(record_query(workload, target));
+  const records::Hit* hit = std::get_if<records::Hit>(&found);
+  if (!hit) return by_default(std::get<records::Miss>(found).text());
+  std::string origin = "record " + hit->trial.uid.hex().substr(0, 12);
+  if (!hit->note.empty()) origin += " (" + hit->note + ")";
+  return {replay(workload, hit->trial), origin, true};
+}
+
+}  // namespace lathe::command_line

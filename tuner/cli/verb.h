@@ -1,0 +1,70 @@
+#pragma once
+// Verbs of the command line: what they share.
+//
+// A verb is one file with one function that describes its subcommand and says what it does, and one line in verbs.def:
+//
+//     void add_run(CLI::App& app, Context& context) {
+//       struct Options { std::string spec; };
+//       auto options = std::make_shared<Options>();
+//       CLI::App* verb = app.add_subcommand("run", "Replay the best record, verify and time it");
+//       verb->add_option("workload", options->spec)->required();
+//       add_target(*verb, context);
+//       context.does(*verb, [&context, options] { return run(context, options->spec); });
+//     }
+//
+// What a verb does starts after the whole command line was read and found right, so it may throw: a UserError ends the
+// program with its text and exit code 1. Data goes to standard output, progress and explanations to standard error; with
+// --json, standard output holds one JSON value and nothing else.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "lathe/replay.h"
+
+namespace lathe::command_line {
+
+using nlohmann::ordered_json;
+
+enum ExitCode : int {
+  kDone = 0,
+  kFailed = 1,       ///< refused or failed; a text on standard error says why
+  kUsage = 2,        ///< the command line was wrong
+  kInterrupted = 3,  ///< stopped by a signal; can be resumed
+  kNoRecord = 4,     ///< nothing found where a record was required
+};
+
+/// What one run of the program shares among its verbs.
+struct Context {
+  std::string target = "host";
+  std::string db = "lathe.db";
+  bool json = false;
+
+  std::function<int()> action;  ///< of the verb that was named
+  /// `action` becomes what the program does when `verb` is named.
+  void does(CLI::App& verb, std::function<int()> act);
+};
+
+/// The options that several verbs share.
+void add_target(CLI::App& verb, Context& context);
+void add_db(CLI::App& verb, Context& context);
+void add_json(CLI::App& verb, Context& context);
+
+/// The store of --db for reading; it must be there.
+RecordStore open_to_read(const Context& context);
+/// The store of --db for writing, made when it is not there. Times that other versions measured are marked stale.
+RecordStore open_to_write(const Context& context);
+
+void print_json(const ordered_json& value);
+
+/// The schedule that a build would use for the workload, and what is to be said about it.
+struct Choice {
+  Schedule schedule;
+  std::string origin;  ///< "record 3f2a…" or "default schedule: …"
+  bool hit = false;
+};
+/// The best record of --db or, when there is none (or no such file), the default schedule.
+Choice choose(const Workload& workload, const Target& target, const Context& context);
+
+}  // namespace lathe::command_line
