@@ -9,6 +9,7 @@
 // kernel whose output was verified against the unscheduled program.
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "lathe/records.h"
@@ -58,6 +59,9 @@ struct Measurement {
   std::vector<double> seconds;  ///< samples
   double max_error = 0;         ///< greatest |difference| / tolerance of one element
   std::uint64_t object_bytes = 0;
+  std::optional<Digest> binary;  ///< of the object
+  double yardstick = 0;          ///< seconds of a fixed piece of work beside the samples; 0: not known
+  double build_seconds = 0, run_seconds = 0;  ///< what measuring cost
   double p10() const;
 };
 /// Compiles the schedule, runs it on random and integer data, verifies it against the unscheduled program and times it, in
@@ -66,6 +70,9 @@ Measurement measure_here(const Program& original, const Program& scheduled, cons
                          double give_up_above = 0);
 /// The child's side of a measurement: reads a request from standard input, writes the result to standard output.
 int measure_worker();
+/// The worker's side of a session. A program that others measure with (`TuneOptions::worker_command`) calls this first with
+/// its last argument; where that is the role of a worker, it serves until the session ends, and the program returns the value.
+std::optional<int> serve_as_worker(const std::string& role);
 /// The same in a child process.
 Measurement measure_in_child(const Program& original, const Trace& trace, const Target& target,
                              const std::string& command, double timeout, double give_up_above = 0);

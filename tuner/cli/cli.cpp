@@ -2,9 +2,11 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "lathe/tuner.h"
+#include "support/nearest.h"
 #include "tuner/cli/interrupt.h"
 #include "tuner/cli/verb.h"
 
@@ -35,23 +37,78 @@ void load(const std::vector<std::string>& libraries) {
   }
 }
 
+/// As a worker of a session: `lathe [--load LIBRARY]… ROLE`.
+std::optional<int> serve(int argc, char** argv) {
+  if (argc < 2 || std::string(argv[argc - 1]).rfind("__", 0) != 0) return std::nullopt;
+  std::vector<std::string> libraries;
+  for (int i = 1; i + 2 < argc; i += 2) libraries.emplace_back(argv[i + 1]);
+  load(libraries);
+  return serve_as_worker(argv[argc - 1]);
+}
+
+/// The names by which `app` knows its verbs or, with dashes, its options.
+std::vector<std::string> verbs_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  return names;
+}
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What the parser said, or better the first word that nobody knows, with the one that was probably meant.
+std::string what_is_wrong(CLI::App& app, int argc, char** argv, const std::string& otherwise) {
+  CLI::App* at = &app;
+  std::string path = "lathe", wrong;
+  for (int i = 1; i < argc && wrong.empty(); ++i) {
+    const std::string word = argv[i];
+    if (word.rfind("--", 0) == 0) {
+      const std::string name = word.substr(0, word.find('='));
+      if (!has(options_of(*at), name))
+        wrong = path + " has no option \"" + name + "\"" + did_you_mean(name, options_of(*at));
+      else if (name == "--load" && name == word)
+        ++i;
+    } else if (const std::vector<std::string> verbs = verbs_of(*at); !verbs.empty()) {
+      if (has(verbs, word)) {
+        at = at->get_subcommand(word);
+        path += " " + word;
+      } else {
+        wrong = path + " has no verb \"" + word + "\"" + did_you_mean(word, verbs);
+      }
+    }
+  }
+  if (wrong.empty() && !verbs_of(*at).empty()) wrong = path + ": a verb is missing";
+  if (wrong.empty()) wrong = path + ": " + otherwise;
+  return wrong + "\n`" + path + " --help` lists what there is.\n";
+}
+
 int parse_and_act(int argc, char** argv) {
   CLI::App app{kAbout, "lathe"};
   app.footer(kExitCodes);
   app.require_subcommand(1);
   app.set_version_flag("--version", version());
-  std::vector<std::string> libraries;
-  app.add_option("--load", libraries, "Shared objects with LATHE_WORKLOAD definitions")->allow_extra_args(false);
   Context context;
+  app.add_option("--load", context.libraries, "Shared objects with LATHE_WORKLOAD definitions")
+      ->allow_extra_args(false);
 #define LATHE_VERB(name) add_##name(app, context);
 #include "tuner/cli/verbs.def"
 #undef LATHE_VERB
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kDone : kUsage;
+    if (e.get_exit_code() == 0) return app.exit(e), kDone;  // --help, --version
+    std::cerr << what_is_wrong(app, argc, argv, e.what());
+    return kUsage;
   }
-  load(libraries);
+  load(context.libraries);
   return context.action();
 }
 
@@ -60,8 +117,9 @@ int parse_and_act(int argc, char** argv) {
 
 int cli(int argc, char** argv) {
   if (argc == 2 && std::string(argv[1]) == "__measure") return measure_worker();
-  command_line::catch_interrupts();
   try {
+    if (const std::optional<int> served = command_line::serve(argc, argv)) return *served;
+    command_line::catch_interrupts();
     return command_line::parse_and_act(argc, argv);
   } catch (const std::exception& e) {
     std::cerr << "lathe: " << e.what() << "\n";

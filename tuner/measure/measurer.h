@@ -34,6 +34,8 @@ struct MeasureOptions {
   double timeout = 20;  ///< seconds for building and running one candidate, waiting for its turn excluded
   double give_up_above = 0;    ///< seconds; of what runs much slower than this one sample is enough. 0: never
   std::function<bool()> stop;  ///< asked between candidates; true: the rest of the batch is not measured
+  /// Called once a candidate as soon as it is done, whatever its place in the batch: for showing progress.
+  std::function<void(const Measurement&)> on_result;
 };
 
 class Measurer {
@@ -50,7 +52,7 @@ class Measurer {
                                            const MeasureOptions& options);
 };
 
-/// Measures each candidate in a child process `COMMAND __measure`, one after another.
+/// Measures in processes of the program `command` (tuner/measure/process_measurer.h has more to choose).
 std::unique_ptr<Measurer> child_measurer(std::string command);
 
 }  // namespace lathe::tuner

@@ -1,0 +1,293 @@
+// Candidates that misbehave: classed by what they did, with the session alive and the good ones measured.
+
+#include "tuner/measure/process_measurer.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "lathe/stmt.h"
+#include "lathe/te.h"
+
+using namespace lathe;
+using tuner::Candidate;
+
+namespace {
+
+constexpr std::int64_t N = 1000;
+
+Program with_value(std::int64_t size, const std::function<Expr(Tensor, Var)>& value) {
+  Tensor x = placeholder("x", {size}, f32);
+  return program("twice", {x}, {compute("y", {size}, [&](Var i) { return value(x, i); })});
+}
+
+/// y = 2 x, which every candidate below claims to compute.
+Program twice(std::int64_t size = N) {
+  return with_value(size, [](Tensor x, Var i) { return x(i) * 2; });
+}
+
+Program calling(const char* function) {
+  return with_value(
+      N, [&](Tensor x, Var i) { return Expr(new Call(f32, Intrinsic::Extern, {x(i)}, function)); });
+}
+
+Candidate candidate(const Program& program) { return {Trace(), program, structural_hash(program)}; }
+
+/// A good program of other code than `twice`.
+Candidate good(int variant) {
+  return candidate(
+      with_value(N, [&](Tensor x, Var i) { return x(i) * 2 + select(i < variant, x(i) - x(i), x(i) * 0.f); }));
+}
+
+tuner::ProcessMeasurerOptions options() {
+  tuner::ProcessMeasurerOptions o{.command = {.program = TEST_WORKER, .arguments = {}}};
+  o.builders = 2;
+  o.memory_bytes = std::uint64_t{4} << 30;
+  return o;
+}
+
+const tuner::Task& task() {
+  static const tuner::Task t{twice(), Target::host()};
+  return t;
+}
+
+tuner::MeasureOptions patience(double timeout = 20) {
+  tuner::MeasureOptions o;
+  o.timeout = timeout;
+  return o;
+}
+
+Measurement only(const Program& program, double timeout = 20) {
+  const Candidate batch[] = {candidate(program)};
+  const auto results = tuner::process_measurer(options())->measure(task(), batch, patience(timeout));
+  REQUIRE(results.size() == 1);
+  return results[0];
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+using records::Failure;
+
+}  // namespace
+
+TEST_CASE("a right candidate gets at least ten samples, its object's hash, and no failure") {
+  const Measurement m = only(twice());
+  CAPTURE(m.error_text);
+  REQUIRE(m.failure == Failure::None);
+  CHECK(m.seconds.size() >= 10);
+  CHECK(m.p10() > 0);
+  CHECK(m.yardstick > 0);
+  CHECK(m.binary.has_value());
+  CHECK(m.object_bytes > 0);
+}
+
+TEST_CASE("a candidate that dies of a signal is a crash that names the signal") {
+  const Measurement m = only(calling("misbehave_crash"));
+  CHECK(m.failure == Failure::Crash);
+  CHECK(contains(m.error_text, "SIGSEGV"));
+  CHECK(m.seconds.empty());
+}
+
+TEST_CASE("what a candidate printed before it died is in the text") {
+  const Measurement m = only(calling("misbehave_abort"));
+  CHECK(m.failure == Failure::Crash);
+  CHECK(contains(m.error_text, "SIGABRT"));
+  CHECK(contains(m.error_text, "the kernel says why it aborts"));
+}
+
+TEST_CASE("a candidate that ends the process is a crash that names the code") {
+  const Measurement m = only(calling("misbehave_exit"));
+  CHECK(m.failure == Failure::Crash);
+  CHECK(contains(m.error_text, "code 3"));
+}
+
+TEST_CASE("a candidate that hangs is timed out") {
+  const Measurement m = only(calling("misbehave_hang"), 1.0);
+  CHECK(m.failure == Failure::Timeout);
+  CHECK(contains(m.error_text, "not done within 1 s"));
+}
+
+TEST_CASE("a candidate that writes to every open file cannot pass for a measured one") {
+  const Measurement m = only(calling("misbehave_chatter"), 5);
+  CHECK(m.failure != Failure::None);
+  CHECK(m.seconds.empty());
+}
+
+TEST_CASE("a temporary that no memory can hold is out of memory") {
+  Tensor x = placeholder("x", {N}, f32);
+  const std::int64_t huge = std::int64_t{1} << 36;
+  Tensor t = compute("t", {huge}, [&](Var i) { return x(i % N) * 2; });
+  const Measurement m =
+      only(program("twice", {x}, {compute("y", {N}, [&](Var i) { return t(i * 60000001); })}));
+  CAPTURE(m.error_text);
+  CHECK(m.failure == Failure::OutOfMemory);
+}
+
+TEST_CASE("a candidate that writes half of its output left it incomplete") {
+  const Measurement m = only(twice(N / 2));
+  CHECK(m.failure == Failure::IncompleteOutput);
+  CHECK(contains(m.error_text, "500 of 1000 elements were not written, the first is element 500"));
+}
+
+TEST_CASE("a candidate that writes past its output broke the guard") {
+  const Measurement m = only(twice(N + 8));
+  CHECK(m.failure == Failure::OutOfBounds);
+  CHECK(contains(m.error_text, "past the end"));
+}
+
+TEST_CASE("a candidate that is right for small indices alone is wrong") {
+  const Measurement m =
+      only(with_value(N, [](Tensor x, Var i) { return select(i < 900, x(i) * 2, x(i) * 3); }));
+  CHECK(m.failure == Failure::WrongResult);
+  CHECK(contains(m.error_text, "of 1000 are wrong"));
+}
+
+TEST_CASE("a candidate that is right at first and wrong later is unstable") {
+  CHECK(only(calling("misbehave_later")).failure == Failure::Unstable);
+}
+
+TEST_CASE("a candidate that does not compile says what the compiler said") {
+  const Measurement m = only(calling("misbehave_no_such_function"));
+  CHECK((m.failure == Failure::Compile || m.failure == Failure::Load));
+  CHECK(contains(m.error_text, "misbehave_no_such_function"));
+}
+
+TEST_CASE("bad candidates between good ones harm none of them, and results keep the order") {
+  std::vector<Candidate> batch;
+  for (int i = 0; i < 8; ++i) batch.push_back(good(i + 1));
+  batch[1] = candidate(calling("misbehave_crash"));
+  batch[3] = candidate(calling("misbehave_hang"));
+  batch[5] = candidate(twice(N / 2));
+  batch[6] = candidate(calling("misbehave_abort"));
+  auto measurer = tuner::process_measurer(options());
+  std::vector<Failure> told;
+  tuner::MeasureOptions how = patience(1.5);
+  how.on_result = [&](const Measurement& m) { told.push_back(m.failure); };
+  const auto results = measurer->measure(task(), batch, how);
+  REQUIRE(results.size() == 8);
+  std::vector<Failure> failures;
+  for (const Measurement& m : results) failures.push_back(m.failure);
+  const Failure ok = Failure::None;
+  CHECK(failures == std::vector<Failure>{ok, Failure::Crash, ok, Failure::Timeout, ok,
+                                         Failure::IncompleteOutput, Failure::Crash, ok});
+  CHECK(told == failures);
+  // And the measurer still works.
+  const Candidate again[] = {good(99)};
+  CHECK(measurer->measure(task(), again, patience())[0].failure == ok);
+}
+
+TEST_CASE("two schedules of one binary are measured once") {
+  const Candidate batch[] = {candidate(twice()), candidate(twice())};
+  const auto results = tuner::process_measurer(options())->measure(task(), batch, patience());
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].binary == results[1].binary);
+  CHECK(results[0].seconds == results[1].seconds);
+}
+
+TEST_CASE("a stop leaves the rest of the batch unmeasured") {
+  std::vector<Candidate> batch{good(1), good(2), good(3)};
+  int done = 0;
+  tuner::MeasureOptions how = patience();
+  how.on_result = [&](const Measurement&) { ++done; };
+  how.stop = [&] { return done == 1; };
+  const auto results = tuner::process_measurer(options())->measure(task(), batch, how);
+  CHECK(results.size() == 1);
+}
+
+TEST_CASE("a stop ends a candidate that hangs") {
+  const Candidate batch[] = {candidate(calling("misbehave_hang"))};
+  tuner::MeasureOptions how = patience(1000);
+  int asked = 0;
+  how.stop = [&] { return ++asked > 100; };
+  CHECK(tuner::process_measurer(options())->measure(task(), batch, how).empty());
+}
+
+TEST_CASE("leaders are compared in turns; a bad one among them is still classed") {
+  const Candidate leaders[] = {good(3), candidate(calling("misbehave_crash")), good(5)};
+  const auto results = tuner::process_measurer(options())->compare(task(), leaders, patience());
+  REQUIRE(results.size() == 3);
+  CHECK(results[0].seconds.size() >= 50);
+  CHECK(results[1].failure == Failure::Crash);
+  CHECK(results[1].seconds.empty());
+  CHECK(results[2].seconds.size() >= 50);
+}
+
+TEST_CASE("caches can be cold, and then a sample is one call") {
+  tuner::ProcessMeasurerOptions cold = options();
+  cold.cold = true;
+  const Candidate batch[] = {candidate(twice())};
+  const auto results = tuner::process_measurer(cold)->measure(task(), batch, patience());
+  CHECK(results[0].failure == Failure::None);
+  CHECK(results[0].seconds.size() >= 3);
+}
+
+TEST_CASE("what works in place is verified and timed on fresh data each time") {
+  const Buffer x("x", f32, {N});
+  const Var i("i");
+  const Stmt halve = make_stmt<Store>(x, load(x, {i}) * 0.5f, std::vector<Expr>{i}, Expr(), false);
+  const Program in_place("half", {{ParamRole::InOut, x, {}}}, {},
+                         make_stmt<For>(i, make_index(N), ForKind::Serial, halve));
+  const tuner::Task t{in_place, Target::host()};
+  const Candidate batch[] = {candidate(in_place)};
+  const auto results = tuner::process_measurer(options())->measure(t, batch, patience());
+  CAPTURE(results[0].error_text);
+  CHECK(results[0].failure == Failure::None);
+}
+
+TEST_CASE("a program that fails without any schedule is an error, not a failed candidate") {
+  const tuner::Task bad{calling("misbehave_crash"), Target::host()};
+  const Candidate batch[] = {candidate(twice())};
+  auto measurer = tuner::process_measurer(options());
+  CHECK_THROWS_WITH(measurer->measure(bad, batch, patience()),
+                    Catch::Contains("cannot be run even without a schedule") && Catch::Contains("SIGSEGV"));
+}
+
+TEST_CASE("a worker program that is not there is an error that names it") {
+  tuner::ProcessMeasurerOptions wrong = options();
+  wrong.command.program = "/no/such/program";
+  const Candidate batch[] = {candidate(twice())};
+  auto measurer = tuner::process_measurer(wrong);
+  CHECK_THROWS_WITH(measurer->measure(task(), batch, patience()), Catch::Contains("/no/such/program"));
+}
+
+TEST_CASE("all about a failed candidate can be kept") {
+  const std::filesystem::path dir =
+      std::filesystem::temp_directory_path() / ("lathe-failures-" + std::to_string(getpid()));
+  tuner::ProcessMeasurerOptions keep = options();
+  keep.keep_failures = dir.string();
+  const Candidate batch[] = {good(1), candidate(twice(N / 2))};
+  tuner::process_measurer(keep)->measure(task(), batch, patience());
+  const std::filesystem::path kept = dir / batch[1].hash.hex();
+  CHECK(std::filesystem::exists(kept / "program.json"));
+  CHECK(std::filesystem::file_size(kept / "kernel.o") > 0);
+  std::stringstream why;
+  why << std::ifstream(kept / "failure.txt").rdbuf();
+  CHECK(contains(why.str(), "incomplete_output"));
+  CHECK_FALSE(std::filesystem::exists(dir / batch[0].hash.hex()));
+  std::filesystem::remove_all(dir);
+}
+
+TEST_CASE("memory does not grow with the number of candidates") {
+  auto measurer = tuner::process_measurer(options());
+  const auto resident = [] {
+    long pages = 0, ignored = 0;
+    std::ifstream("/proc/self/statm") >> ignored >> pages;
+    return pages * sysconf(_SC_PAGESIZE) / 1024;
+  };
+  const auto measure_some = [&](int from) {
+    std::vector<Candidate> batch;
+    for (int i = 0; i < 16; ++i)
+      batch.push_back(i % 8 == 7 ? candidate(twice(N / 2 - from - i)) : good(from + i));
+    tuner::MeasureOptions how = patience();
+    how.give_up_above = 1e-12;  // two samples are enough here
+    measurer->measure(task(), batch, how);
+  };
+  measure_some(1);
+  const long before = resident();
+  measure_some(101);
+  measure_some(201);
+  const long after = resident();
+  CAPTURE(before, after);
+  CHECK(after - before < 32 * 10);  // KiB: ten for a candidate, 100 MiB for 10,000
+}

@@ -1,0 +1,73 @@
+// A program with functions of its own, as a user links it: `lathe` and more. The functions do what bad kernels do; candidates
+// of tests/behaviour/measure and workloads of tests/cli call them.
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "lathe/cli.h"
+#include "lathe/te.h"
+#include "lathe/workload.h"
+
+extern "C" {
+
+float misbehave_crash(float x) {
+  *reinterpret_cast<volatile float*>(8) = x;
+  return x;
+}
+
+float misbehave_abort(float) {
+  std::fputs("the kernel says why it aborts\n", stderr);
+  std::abort();
+}
+
+float misbehave_exit(float) { _exit(3); }
+
+float misbehave_hang(float x) {
+  for (volatile bool on = true; on;) {
+  }
+  return x;
+}
+
+/// Right for the first 3,000 calls, wrong from then on.
+float misbehave_later(float x) {
+  static int calls = 0;
+  return ++calls > 3000 ? x * 3 : x * 2;
+}
+
+/// Writes a thousand lines of nonsense to every file that is open, the connection to the session among them.
+float misbehave_chatter(float x) {
+  for (int fd = 0; fd < 64; ++fd) {
+    for (int line = 0; line < 1000; ++line) {
+      if (write(fd, "nonsense nonsense nonsense\n", 27) < 0) break;
+    }
+  }
+  return x * 2;
+}
+}
+
+namespace {
+using namespace lathe;
+
+Expr outside(const char* name, Expr x) {
+  return Expr(new Call(f32, Intrinsic::Extern, {std::move(x)}, name));
+}
+}  // namespace
+
+LATHE_WORKLOAD(own_double, "y = 2 x", {{"n", 1000, "elements"}}) {
+  Tensor x = placeholder("x", {args["n"]}, args.dtype());
+  Tensor y = compute("y", x.shape(), [&](Var i) { return x(i) * 2; });
+  return program("own_double", {x}, {y});
+}
+
+LATHE_WORKLOAD(own_crash, "crashes, however it is scheduled", {{"n", 1000, "elements"}}) {
+  Tensor x = placeholder("x", {args["n"]}, f32);
+  Tensor y = compute("y", x.shape(), [&](Var i) { return outside("misbehave_crash", x(i)); });
+  return program("own_crash", {x}, {y});
+}
+
+int main(int argc, char** argv) { return lathe::cli(argc, argv); }

@@ -1,0 +1,82 @@
+#include "tuner/measure/frame.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "lathe/runtime/timer.h"
+
+namespace lathe::tuner {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x31656d6172464c74;
+constexpr std::uint64_t kLongest = std::uint64_t{1} << 32;
+constexpr double kAskEvery = 0.05;
+
+struct Lengths {
+  std::uint64_t magic = kMagic, header = 0, bytes = 0;
+};
+
+/// Waits until `fd` is ready for `events`.
+Transfer wait_for(int fd, short events, const Patience& patience, const runtime::Timer& timer) {
+  while (true) {
+    if (patience.stop && *patience.stop && (*patience.stop)()) return Transfer::Stopped;
+    double wait = patience.stop ? kAskEvery : 3600;
+    if (patience.seconds > 0) {
+      const double left = patience.seconds - timer.seconds();
+      if (left <= 0) return Transfer::TimedOut;
+      wait = std::min(wait, left);
+    }
+    pollfd p{fd, events, 0};
+    const int ready = poll(&p, 1, static_cast<int>(wait * 1000) + 1);
+    if (ready > 0) return Transfer::Done;  // a hang-up too: the next read or write says so
+    if (ready < 0 && errno != EINTR) return Transfer::Closed;
+  }
+}
+
+Transfer move_all(int fd, char* data, std::size_t size, bool out, const Patience& patience,
+                  const runtime::Timer& timer) {
+  while (size > 0) {
+    if (const Transfer t = wait_for(fd, out ? POLLOUT : POLLIN, patience, timer); t != Transfer::Done)
+      return t;
+    const ssize_t n = out ? send(fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) : recv(fd, data, size, 0);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (n <= 0) return Transfer::Closed;
+    data += n;
+    size -= static_cast<std::size_t>(n);
+  }
+  return Transfer::Done;
+}
+
+}  // namespace
+
+Transfer write_frame(int fd, const Frame& frame, const Patience& patience) {
+  const runtime::Timer timer;
+  const std::string header = frame.header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const Lengths lengths{kMagic, header.size(), frame.bytes.size()};
+  std::string all(reinterpret_cast<const char*>(&lengths), sizeof lengths);
+  all += header;
+  all += frame.bytes;
+  return move_all(fd, all.data(), all.size(), true, patience, timer);
+}
+
+Transfer read_frame(int fd, Frame& frame, const Patience& patience) {
+  const runtime::Timer timer;
+  Lengths lengths;
+  Transfer t = move_all(fd, reinterpret_cast<char*>(&lengths), sizeof lengths, false, patience, timer);
+  if (t != Transfer::Done) return t;
+  if (lengths.magic != kMagic || lengths.header > kLongest || lengths.bytes > kLongest)
+    return Transfer::Garbled;
+  std::string header(lengths.header, '\0');
+  frame.bytes.assign(lengths.bytes, '\0');
+  t = move_all(fd, header.data(), header.size(), false, patience, timer);
+  if (t == Transfer::Done) t = move_all(fd, frame.bytes.data(), frame.bytes.size(), false, patience, timer);
+  if (t != Transfer::Done) return t;
+  frame.header = nlohmann::json::parse(header, nullptr, false);
+  return frame.header.is_discarded() ? Transfer::Garbled : Transfer::Done;
+}
+
+}  // namespace lathe::tuner

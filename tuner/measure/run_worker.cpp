@@ -1,0 +1,341 @@
+// The worker that runs candidates, each in a process of its own.
+//
+//   session ── exec ──> zygote ── fork ──> reference     compiles and runs the unscheduled program, writes what it gives
+//                          │                             to shared memory, ends; from then on that memory is sealed
+//                          ├── fork ──> candidate        links its object, verifies, takes samples when told, ends
+//                          └── fork ──> candidate
+//
+// The zygote has one thread, no compiler state, and never runs a kernel, so that its forks are sound; inputs and reference
+// are made once a session and shared by all candidates, which cannot damage them: inputs are copied where written, the
+// reference can no longer be written by anybody.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "lathe/compile.h"
+#include "lathe/runtime/affinity.h"
+#include "support/error_codes/tuner.h"
+#include "tuner/measure/child_process.h"
+#include "tuner/measure/messages.h"
+#include "tuner/measure/timing.h"
+#include "tuner/measure/verify.h"
+
+namespace lathe::tuner {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kReferenceSeconds = 1800;
+
+/// What all candidates share.
+struct Shared {
+  Program program;
+  Target target;
+  std::uint64_t memory = 0;
+  std::unique_ptr<Inputs> random, integers;
+  std::unique_ptr<Reference> reference;
+  int reference_file = -1;
+};
+
+/// A process forked from this one, which sends frames.
+class Fork {
+ public:
+  /// `child` is called in the new process with its end of the connection, and does not return to the caller.
+  explicit Fork(const std::function<void(int)>& child) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return;
+    const pid_t parent = getpid();
+    pid_ = fork();
+    if (pid_ == 0) {
+      die_with_parent(parent);
+      close(pair[0]);
+      close(kToSession);  // a stray write must not reach the session
+      open("/dev/null", O_RDONLY);
+      child(pair[1]);
+      _exit(0);
+    }
+    close(pair[1]);
+    socket_ = pair[0];
+  }
+  ~Fork() { bury(); }
+  Fork(const Fork&) = delete;
+  Fork& operator=(const Fork&) = delete;
+
+  Transfer send(const Frame& frame, double seconds) {
+    return write_frame(socket_, frame, {.seconds = seconds, .stop = nullptr});
+  }
+
+  /// Its answer, or the failure that its silence means.
+  Measurement answer(double seconds, json* header = nullptr) {
+    if (pid_ < 0) return failed(records::Failure::Other, "no process could be forked");
+    Frame frame;
+    switch (read_frame(socket_, frame, {.seconds = seconds, .stop = nullptr})) {
+      case Transfer::Done:
+        try {
+          if (header) *header = frame.header;
+          return measurement_from(frame.header);
+        } catch (const json::exception&) {
+          break;
+        }
+      case Transfer::TimedOut:
+        kill(pid_, SIGKILL);
+        bury();
+        return failed(records::Failure::Timeout, "not done within " + format_seconds(seconds));
+      case Transfer::Closed: {
+        const Death death = bury();
+        return failed(death.failure, "the process that ran it " + death.text);
+      }
+      default: break;
+    }
+    kill(pid_, SIGKILL);
+    bury();
+    return failed(records::Failure::Crash,
+                  "the process that ran it sent garbage: it overwrote its own memory");
+  }
+
+  /// Ends it.
+  Death bury() {
+    if (pid_ <= 0) return {};
+    close(socket_);
+    int status = 0;
+    // One that hung up is about to end by itself; one that is asked for more has a moment to leave.
+    for (int patience = 0; patience < 200; ++patience) {
+      if (waitpid(pid_, &status, WNOHANG) == pid_) {
+        pid_ = -1;
+        return death_of(status);
+      }
+      usleep(500);
+    }
+    kill(pid_, SIGKILL);
+    waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return {records::Failure::Crash, "hung up and did not end"};
+  }
+
+  static std::string format_seconds(double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g s", seconds);
+    return text;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  int socket_ = -1;
+};
+
+/// The candidate's process.
+class CandidateProcess {
+ public:
+  CandidateProcess(const Shared& shared, const Frame& request, int socket)
+      : shared_(shared), request_(request), socket_(socket) {}
+
+  void serve() {
+    limit_this_process(shared_.memory);
+    Measurement m;
+    try {
+      m = prepare();
+    } catch (const std::exception& e) {
+      m = failed_by(e, records::Failure::Load);
+    }
+    write_frame(socket_, {to_message(m), {}}, {});
+    Frame command;
+    while (m.failure == records::Failure::None && read_frame(socket_, command, {}) == Transfer::Done) {
+      Measurement samples;
+      try {
+        samples = sample(command.header.value("brief", false));
+      } catch (const std::exception& e) {
+        samples = failed_by(e, records::Failure::Load);
+      }
+      write_frame(socket_, {to_message(samples), {}}, {});
+    }
+  }
+
+ private:
+  void call() {
+    const std::int32_t status = kernel_->run(addresses_.data(), nullptr);
+    if (status == LATHE_ERROR_OUT_OF_MEMORY) throw std::bad_alloc();
+    if (status != LATHE_OK)
+      throw UserError(code::U032, std::string("the kernel failed: ") + lathe_last_error());
+  }
+
+  /// Links and verifies.
+  Measurement prepare() {
+    pin();
+    kernel_ = link(shared_.program, shared_.target, {request_.bytes.begin(), request_.bytes.end()});
+    Measurement m;
+    if (shared_.integers) {
+      arguments_ = shared_.integers->arguments();
+      addresses_ = arguments_.addresses();
+      call();
+      if (!shared_.reference->accepts(m, arguments_, Data::Integers)) return m;
+    }
+    arguments_ = shared_.random->arguments();
+    addresses_ = arguments_.addresses();
+    call();
+    shared_.reference->accepts(m, arguments_, Data::Random);
+    return m;
+  }
+
+  Measurement sample(bool brief) {
+    TimingOptions options;
+    options.give_up_above = request_.header.value("give_up_above", 0.0);
+    options.one_call = shared_.random->in_place();
+    if (brief) options.seconds = 0.03;
+    if (request_.header.value("cold", false))
+      options.flush_bytes = 2 * static_cast<std::uint64_t>(
+                                    std::max<std::int64_t>(shared_.target.cpu().last_level_bytes(), 1 << 20));
+    std::function<void()> prepare;
+    if (shared_.random->in_place()) prepare = [&] { shared_.random->restore(arguments_); };
+    const Samples samples = take_samples([&] { call(); }, prepare, options);
+    Measurement m;
+    m.seconds = samples.seconds;
+    m.yardstick = samples.yardstick;
+    // What was right once has to stay right: a race may need many calls to show.
+    if (prepare) {
+      prepare();
+      call();
+    }
+    if (!shared_.reference->accepts(m, arguments_, Data::Random)) {
+      m.seconds.clear();
+      if (m.failure == records::Failure::WrongResult || m.failure == records::Failure::IncompleteOutput) {
+        m.failure = records::Failure::Unstable;
+        m.error_text = "right at the first call, wrong after many: " + m.error_text;
+      }
+    }
+    return m;
+  }
+
+  /// To one core, unless a quota rather than the mask says how much of the machine is ours: then the scheduler knows
+  /// better which core is free.
+  static void pin() {
+    if (runtime::cpu_quota() < runtime::process_cores()) return;
+    runtime::pin_current_thread(runtime::process_cpus().front());
+  }
+
+  const Shared& shared_;
+  const Frame& request_;
+  int socket_;
+  std::optional<Kernel> kernel_;
+  Arguments arguments_;
+  std::vector<void*> addresses_;
+};
+
+/// What the children of this process printed since the last call.
+std::string take_printed() {
+  const off_t size = lseek(1, 0, SEEK_END);
+  std::string text(static_cast<std::size_t>(std::clamp<off_t>(size, 0, 2000)), '\0');
+  const ssize_t n = pread(1, text.data(), text.size(), std::max<off_t>(0, size - 2000));
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, n)));
+  if (ftruncate(1, 0) == 0) lseek(1, 0, SEEK_SET);
+  return text;
+}
+
+class Zygote {
+ public:
+  Measurement begin(const json& request) {
+    try {
+      shared_.program = program_from_json(request.at("program").get<std::string>());
+      shared_.target = Target::from_json(request.at("target").get<std::string>());
+      shared_.memory = request.at("memory").get<std::uint64_t>();
+      shared_.random = std::make_unique<Inputs>(shared_.program, Data::Random);
+      return make_reference();
+    } catch (const std::exception& e) {
+      return failed_by(e, records::Failure::Compile);
+    }
+  }
+
+  Measurement load(const Frame& request) {
+    const int slot = request.header.at("slot").get<int>();
+    slots_.erase(slot);
+    take_printed();
+    auto process =
+        std::make_unique<Fork>([&](int socket) { CandidateProcess(shared_, request, socket).serve(); });
+    Measurement m = process->answer(request.header.at("timeout").get<double>());
+    if (m.failure == records::Failure::None)
+      slots_[slot] = {std::move(process), request.header.at("timeout")};
+    return m;
+  }
+
+  Measurement sample(const json& request) {
+    const auto slot = slots_.find(request.at("slot").get<int>());
+    if (slot == slots_.end()) return failed(records::Failure::Other, "there is no such candidate");
+    auto& [process, timeout] = slot->second;
+    if (process->send({request, {}}, timeout) == Transfer::TimedOut)
+      return failed(records::Failure::Timeout, "does not answer");
+    Measurement m = process->answer(timeout);
+    if (m.failure != records::Failure::None) slots_.erase(slot);
+    return m;
+  }
+
+  void end(int slot) { slots_.erase(slot); }
+
+ private:
+  Measurement make_reference() {
+    const std::size_t size = Reference::bytes(shared_.program);
+    const int file = memfd_create("reference", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0)
+      return failed(records::Failure::OutOfMemory, "no memory for the reference");
+    {
+      Fork child([&](int socket) {
+        Measurement m;
+        try {
+          void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+          if (memory == MAP_FAILED) throw std::bad_alloc();
+          Reference(shared_.program, memory).compute(shared_.target);
+        } catch (const std::exception& e) {
+          m = failed_by(e, records::Failure::Compile);
+        }
+        write_frame(socket, {to_message(m), {}}, {});
+      });
+      const Measurement m = child.answer(kReferenceSeconds);
+      if (m.failure != records::Failure::None) return m;
+    }
+    fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (memory == MAP_FAILED) return failed(records::Failure::OutOfMemory, "no memory for the reference");
+    shared_.reference = std::make_unique<Reference>(shared_.program, memory);
+    if (shared_.reference->exact())
+      shared_.integers = std::make_unique<Inputs>(shared_.program, Data::Integers);
+    return {};
+  }
+
+  Shared shared_;
+  struct Slot {
+    std::unique_ptr<Fork> process;
+    double timeout;
+  };
+  std::map<int, Slot> slots_;
+};
+
+}  // namespace
+
+int serve_runs() {
+  limit_this_process(0);
+  Zygote zygote;
+  Frame request;
+  while (read_frame(kToSession, request, {}) == Transfer::Done) {
+    const std::string what = request.header.value("do", "");
+    if (what == "end") {
+      zygote.end(request.header.at("slot").get<int>());
+      continue;
+    }
+    const Measurement m = what == "task"   ? zygote.begin(request.header)
+                          : what == "load" ? zygote.load(request)
+                                           : zygote.sample(request.header);
+    Frame reply{to_message(m), {}};
+    if (m.failure != records::Failure::None) reply.header["printed"] = take_printed();
+    if (write_frame(kToSession, reply, {}) != Transfer::Done) return 1;
+  }
+  return 0;
+}
+
+}  // namespace lathe::tuner
