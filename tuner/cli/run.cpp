@@ -40,7 +40,7 @@ int run(const Context& context, const std::string& spec, const std::string& on_m
     std::printf("%s\n  %s\n", workload.spec.c_str(), choice.origin.c_str());
     if (good)
       std::printf(
-          "  verified against the unscheduled program; %.4f ms, %.2fx of the default schedule (%.4f ms)\n",
+          "  verified against the unscheduled program; %.4g ms, %.2fx of the default schedule (%.4g ms)\n",
           ms, default_ms / ms, default_ms);
     else
       std::printf("  NOT verified: %s: %s\n", std::string(records::to_string(m.failure)).c_str(),

@@ -18,7 +18,7 @@ void show_progress(const TuneProgress& p) {
   const double gain = p.best_ms > 0 && p.default_ms > 0 ? p.default_ms / p.best_ms : 0;
   const double left = p.trial > 0 ? p.seconds / p.trial * (p.trials - p.trial) : 0;
   std::fprintf(stderr,
-               "%strial %3d/%d  best %.4f ms  %.2fx of the default (%.4f ms)  failed %d  %.0f s, about %.0f "
+               "%strial %3d/%d  best %.4g ms  %.2fx of the default (%.4g ms)  failed %d  %.0f s, about %.0f "
                "s left   %s",
                terminal ? "\r" : "", p.trial, p.trials, p.best_ms, gain, p.default_ms, p.failures, p.seconds,
                left, terminal && !last ? "" : "\n");
@@ -45,7 +45,7 @@ int tune_all(const Context& context, const std::vector<std::string>& specs, Tune
                    {"failures", r.failures},
                    {"interrupted", r.interrupted}});
     if (!context.json) {
-      std::printf("%s: %d trials, %d failed; default %.4f ms, best %.4f ms\n", workload.spec.c_str(),
+      std::printf("%s: %d trials, %d failed; default %.4g ms, best %.4g ms\n", workload.spec.c_str(),
                   r.measured, r.failed, r.default_ms, r.best_ms);
       for (const auto& [kind, count] : r.failures) std::printf("  %d x %s\n", count, kind.c_str());
     }

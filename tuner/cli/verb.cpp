@@ -1,5 +1,6 @@
 #include "tuner/cli/verb.h"
 
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 
@@ -33,6 +34,30 @@ RecordStore open_to_write(const Context& context) {
 
 void print_json(const ordered_json& value) {
   std::cout << value.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+}
+
+std::string count(std::int64_t n, const std::string& noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+std::string date(std::int64_t us) {
+  if (us == 0) return {};
+  const std::time_t seconds = us / 1'000'000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+tuner::WorkerCommand own_command(const Context& context) {
+  tuner::WorkerCommand command;
+  command.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  for (const std::string& library : context.libraries) {
+    command.arguments.push_back("--load");
+    command.arguments.push_back(library);
+  }
+  return command;
 }
 
 Choice choose(const Workload& workload, const Target& target, const Context& context) {

@@ -22,6 +22,7 @@
 #include <string>
 
 #include "lathe/replay.h"
+#include "tuner/measure/child_process.h"
 
 namespace lathe::command_line {
 
@@ -40,6 +41,7 @@ struct Context {
   std::string target = "host";
   std::string db = "lathe.db";
   bool json = false;
+  std::vector<std::string> libraries;  ///< of --load
 
   std::function<int()> action;  ///< of the verb that was named
   /// `action` becomes what the program does when `verb` is named.
@@ -57,6 +59,14 @@ RecordStore open_to_read(const Context& context);
 RecordStore open_to_write(const Context& context);
 
 void print_json(const ordered_json& value);
+
+/// "3 trials", "1 trial".
+std::string count(std::int64_t n, const std::string& noun);
+/// "2026-01-31 12:34:56" in UTC, from microseconds since 1970; "" for 0.
+std::string date(std::int64_t us);
+
+/// This program, as the command that starts a worker.
+tuner::WorkerCommand own_command(const Context& context);
 
 /// The schedule that a build would use for the workload, and what is to be said about it.
 struct Choice {

@@ -1,0 +1,307 @@
+// `lathe report`: what a database holds, as one self-contained HTML file.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "lathe/runtime/affinity.h"
+#include "lathe/trace.h"
+#include "tuner/cli/verb.h"
+#include "tuner/measure/roofline.h"
+
+namespace lathe::command_line {
+namespace {
+
+struct Options {
+  std::string output = "report.html", peers;
+  records::Filter filter;
+};
+
+/// A trial, as far as a curve needs it.
+struct Point {
+  std::int64_t proposal = 0;
+  double ms = 0;  ///< 0: failed
+};
+
+/// All of one workload on one target.
+struct Subject {
+  records::Workload workload;
+  records::TargetRecord target;
+  std::vector<Point> points;                                    ///< in the order of their making
+  std::map<std::string, std::pair<int, std::string>> failures;  ///< class -> how many, the first text
+  std::optional<records::Trial> winner;
+  double default_ms = 0, roofline_ms = 0;
+  std::map<std::string, double> peers;  ///< name -> ms
+};
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string number(double x, const char* format = "%.4g") {
+  char text[48];
+  std::snprintf(text, sizeof text, format, x);
+  return text;
+}
+
+// ---- the data ----------------------------------------------------------------------------------------------------
+
+std::map<std::string, std::map<std::string, double>> read_peers(const std::string& path) {
+  std::map<std::string, std::map<std::string, double>> peers;
+  if (path.empty()) return peers;
+  std::ifstream file(path);
+  const nlohmann::json all = nlohmann::json::parse(file, nullptr, false);
+  if (!all.is_object())
+    throw std::runtime_error("report: \"" + path +
+                             "\" is not JSON of the form {\"WORKLOAD\": {\"PEER\": milliseconds}}");
+  for (const auto& [spec, times] : all.items()) {
+    const std::string canonical = Workload::parse(spec).spec;
+    for (const auto& [peer, ms] : times.items()) peers[canonical][peer] = ms.get<double>();
+  }
+  return peers;
+}
+
+std::vector<Subject> collect(const RecordStore& store, const Options& options) {
+  const auto peers = read_peers(options.peers);
+  const Target host = Target::host();
+  std::optional<tuner::Machine> machine;
+  std::vector<Subject> subjects;
+  std::map<records::KeyRef, std::size_t> index;
+  for (const records::KeySummary& s : store.summary(options.filter)) {
+    index[s.key] = subjects.size();
+    Subject subject;
+    subject.workload = s.workload;
+    subject.target = s.target;
+    if (const auto found = peers.find(s.workload.spec); found != peers.end()) subject.peers = found->second;
+    subjects.push_back(std::move(subject));
+  }
+  store.for_each_trial(options.filter, [&](const records::Trial& t) {
+    Subject& subject = subjects.at(index.at(t.key));
+    const bool good = t.failure == records::Failure::None;
+    subject.points.push_back({t.proposal, t.p10 * 1e3});
+    if (!good) {
+      auto& [n, text] = subject.failures[std::string(records::to_string(t.failure))];
+      if (n++ == 0) text = t.error_text;
+    }
+    // A session begins with the default schedule.
+    if (good && t.proposal == 0 && (subject.default_ms == 0 || t.p10 * 1e3 < subject.default_ms))
+      subject.default_ms = t.p10 * 1e3;
+    return true;
+  });
+  for (const records::Winner& w : store.winners(options.filter)) {
+    Subject& subject = subjects.at(index.at(w.trial.key));
+    if (!subject.winner || w.trial.p10 < subject.winner->p10) subject.winner = w.trial;
+    if (w.target.fingerprint != host.fingerprint()) continue;  // of another machine nothing is known
+    if (!machine) machine = tuner::measure_machine(host);
+    const tuner::Work work = tuner::work_of(program_from_json(w.workload.program_json));
+    subject.roofline_ms = tuner::roofline_seconds(work, host, *machine, runtime::default_num_threads()) * 1e3;
+  }
+  return subjects;
+}
+
+// ---- a tuning curve ----------------------------------------------------------------------------------------------
+
+/// Time over trials, both as they came: a dot a trial, a line for the best so far. The axis of time is logarithmic.
+class Curve {
+ public:
+  explicit Curve(const Subject& subject) : subject_(subject) {
+    for (const Point& p : subject.points) extend(p.ms);
+    extend(subject.default_ms);
+    extend(subject.roofline_ms);
+    for (const auto& [name, ms] : subject.peers) extend(ms);
+    low_ *= 0.9;
+    high_ *= 1.1;
+  }
+
+  std::string svg() const {
+    if (high_ <= low_) return "<p>No trial has a time.</p>";
+    std::ostringstream out;
+    out << "<svg viewBox='0 0 " << kWidth << " " << kHeight << "' role='img' aria-label='tuning curve'>";
+    axes(out);
+    rule(out, subject_.default_ms, "default", "default");
+    rule(out, subject_.roofline_ms, "roofline", "roofline");
+    for (const auto& [name, ms] : subject_.peers) rule(out, ms, name, "peer");
+    std::string path;
+    double best = 0;
+    for (std::size_t i = 0; i < subject_.points.size(); ++i) {
+      const double ms = subject_.points[i].ms;
+      const std::string at = number(x(i), "%.1f");
+      if (ms <= 0) {
+        out << "<path class='bad' d='M" << at << " " << kHeight - kBottom - 6 << "v6'/>";
+        continue;
+      }
+      out << "<circle class='trial' cx='" << at << "' cy='" << number(y(ms), "%.1f")
+          << "' r='2'><title>trial " << i << ": " << number(ms) << " ms</title></circle>";
+      if (best > 0 && ms >= best) continue;
+      path += (path.empty() ? "M" + at + " " : "H" + at + "V") + number(y(ms), "%.1f");
+      best = ms;
+    }
+    out << "<path class='best' d='" << path << "H" << number(x(subject_.points.size()), "%.1f")
+        << "'/></svg>";
+    return out.str();
+  }
+
+ private:
+  static constexpr double kWidth = 720, kHeight = 260, kLeft = 64, kRight = 90, kTop = 12, kBottom = 30;
+
+  void extend(double ms) {
+    if (ms <= 0) return;
+    low_ = low_ == 0 ? ms : std::min(low_, ms);
+    high_ = std::max(high_, ms);
+  }
+  double x(std::size_t i) const {
+    const double n = std::max<double>(1, static_cast<double>(subject_.points.size()));
+    return kLeft + (kWidth - kLeft - kRight) * static_cast<double>(i) / n;
+  }
+  double y(double ms) const {
+    return kTop +
+           (kHeight - kTop - kBottom) * (std::log(high_) - std::log(ms)) / (std::log(high_) - std::log(low_));
+  }
+  void axes(std::ostringstream& out) const {
+    out << "<path class='axis' d='M" << kLeft << " " << kTop << "V" << kHeight - kBottom << "H"
+        << kWidth - kRight << "'/>";
+    for (int i = 0; i <= 4; ++i) {
+      const double ms = std::exp(std::log(low_) + (std::log(high_) - std::log(low_)) * i / 4);
+      out << "<text class='tick' text-anchor='end' x='" << kLeft - 6 << "' y='" << number(y(ms) + 4, "%.1f")
+          << "'>" << number(ms, "%.3g") << "</text>";
+    }
+    out << "<text class='tick' x='" << kLeft << "' y='" << kHeight - 8 << "'>ms over "
+        << subject_.points.size() << " trials</text>";
+  }
+  void rule(std::ostringstream& out, double ms, const std::string& name, const char* kind) const {
+    if (ms <= 0) return;
+    const std::string at = number(y(ms), "%.1f");
+    out << "<path class='" << kind << "' d='M" << kLeft << " " << at << "H" << kWidth - kRight
+        << "'/><text class='tick' x='" << kWidth - kRight + 4 << "' y='" << at << "'>" << escaped(name)
+        << "</text>";
+  }
+
+  const Subject& subject_;
+  double low_ = 0, high_ = 0;
+};
+
+// ---- the page ----------------------------------------------------------------------------------------------------
+
+constexpr const char* kStyle =
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}"
+    "h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2.5rem;overflow-wrap:anywhere}"
+    "table{border-collapse:collapse}td,th{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}"
+    "td.n{text-align:right;font-variant-numeric:tabular-nums}pre{background:#f5f5f5;padding:.8rem;overflow:"
+    "auto}"
+    "svg{width:100%;height:auto}.axis{stroke:#888;fill:none}.tick{font-size:11px;fill:#555}"
+    ".trial{fill:#9bb8d8}.best{stroke:#c2410c;stroke-width:2;fill:none}.bad{stroke:#b91c1c;stroke-width:1}"
+    ".default{stroke:#666;stroke-dasharray:6 "
+    "4}.roofline{stroke:#15803d}.peer{stroke:#7c3aed;stroke-dasharray:2 3}"
+    "@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}pre{background:#242424}.tick{fill:#"
+    "aaa}}";
+
+void overview(std::ostringstream& out, const std::vector<Subject>& subjects) {
+  out << "<table><tr><th>workload</th><th>target</th><th>best, "
+         "ms</th><th>default</th><th>roofline</th><th>trials</th>"
+         "<th>failed</th></tr>";
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    const Subject& s = subjects[i];
+    const double best = s.winner ? s.winner->p10 * 1e3 : 0;
+    int failed = 0;
+    for (const auto& [kind, failure] : s.failures) failed += failure.first;
+    out << "<tr><td><a href='#w" << i << "'>" << escaped(s.workload.spec) << "</a></td><td>"
+        << escaped(s.target.name) << "</td><td class='n'>" << (best > 0 ? number(best) : "none")
+        << "</td><td class='n'>"
+        << (best > 0 && s.default_ms > 0 ? number(s.default_ms / best, "%.2f") + " x" : "")
+        << "</td><td class='n'>"
+        << (best > 0 && s.roofline_ms > 0 ? number(100 * s.roofline_ms / best, "%.0f") + " %" : "")
+        << "</td><td class='n'>" << s.points.size() << "</td><td class='n'>" << failed << "</td></tr>";
+  }
+  out << "</table>";
+}
+
+/// What the winner chose: the `sample_*` steps, with what they are about.
+void decisions(std::ostringstream& out, const records::Trial& winner) {
+  const Trace trace = Trace::from_json(winner.trace);
+  out << "<table><tr><th>decision</th><th>chosen</th></tr>";
+  for (std::size_t at : trace.decisions()) {
+    const Instruction& step = trace.steps[at];
+    out << "<tr><td>" << at << ": " << escaped(step.op)
+        << (step.comment.empty() ? "" : " <i>" + escaped(step.comment) + "</i>") << "</td><td>";
+    for (std::size_t i = 0; i < step.decision.size(); ++i) out << (i > 0 ? " × " : "") << step.decision[i];
+    out << "</td></tr>";
+  }
+  out << "</table><details><summary>the whole schedule as C++</summary><pre>" << escaped(trace.to_cpp())
+      << "</pre></details>";
+}
+
+void chapter(std::ostringstream& out, const Subject& s, std::size_t i) {
+  out << "<h2 id='w" << i << "'>" << escaped(s.workload.spec) << " on " << escaped(s.target.name) << "</h2>"
+      << Curve(s).svg();
+  if (s.winner) {
+    const double best = s.winner->p10 * 1e3;
+    out << "<p>Best: " << number(best) << " ms";
+    if (s.default_ms > 0)
+      out << ", " << number(s.default_ms / best, "%.2f") << " times as fast as the default schedule";
+    if (s.roofline_ms > 0) out << ", " << number(100 * s.roofline_ms / best, "%.0f") << " % of the roofline";
+    for (const auto& [name, ms] : s.peers)
+      out << ", " << number(ms / best, "%.2f") << " times as fast as " << escaped(name);
+    out << ". Measured by Lathe " << escaped(s.winner->provenance.lathe) << " on "
+        << escaped(s.winner->provenance.host) << " at " << date(s.winner->created_us) << " UTC"
+        << (s.winner->stale ? "; the time is stale" : "") << ".</p>";
+    decisions(out, *s.winner);
+  }
+  if (s.failures.empty()) return;
+  out << "<table><tr><th>failed</th><th>class</th><th>the first said</th></tr>";
+  for (const auto& [kind, failure] : s.failures)
+    out << "<tr><td class='n'>" << failure.first << "</td><td>" << escaped(kind) << "</td><td>"
+        << escaped(failure.second.substr(0, 300)) << "</td></tr>";
+  out << "</table>";
+}
+
+int report(const Context& context, const Options& options) {
+  const RecordStore store = open_to_read(context);
+  const std::vector<Subject> subjects = collect(store, options);
+  std::ostringstream out;
+  out << "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' "
+         "content='width=device-width'>"
+      << "<title>Lathe: " << escaped(std::filesystem::path(context.db).filename().string())
+      << "</title><style>" << kStyle
+      << "</style><h1>Tuning report: " << escaped(std::filesystem::path(context.db).filename().string())
+      << "</h1>";
+  overview(out, subjects);
+  for (std::size_t i = 0; i < subjects.size(); ++i) chapter(out, subjects[i], i);
+  out << "</html>\n";
+  std::ofstream file(options.output, std::ios::binary);
+  file << out.str();
+  if (!file.flush()) throw std::runtime_error("report: cannot write \"" + options.output + "\"");
+  std::fprintf(stderr, "%s in %s\n", count(static_cast<std::int64_t>(subjects.size()), "workload").c_str(),
+               options.output.c_str());
+  return kDone;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Context& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(
+      "report", "One HTML file: curves, best against default and roofline, decisions, failures");
+  add_db(*verb, context);
+  verb->add_option("-o,--output", options->output, "The file")->capture_default_str();
+  verb->add_option("--peers", options->peers,
+                   "JSON {\"WORKLOAD\": {\"PEER\": milliseconds}}: times to compare with");
+  verb->add_option("--workload", options->filter.workload,
+                   "Only these: a name, a specification, or digits of a hash");
+  context.does(*verb, [&context, options] { return report(context, *options); });
+}
+
+}  // namespace lathe::command_line
