@@ -137,7 +137,8 @@ class Emitter {
   /// without this a shared node would be emitted as often as there are paths to it.
   struct MemoScope;
   std::unordered_map<const ExprNode*, Value> memo_;
-  std::vector<const ExprNode*> memo_order_;
+  std::vector<Expr>
+      memo_order_;  ///< keeps the nodes alive: a new one at an old address is another expression
 
   ModuleContext& module_;
   ::llvm::Function* function_;

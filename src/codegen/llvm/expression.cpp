@@ -12,7 +12,7 @@ struct Emitter::MemoScope {
   explicit MemoScope(Emitter& e) : emitter(e), size(e.memo_order_.size()) {}
   ~MemoScope() {
     while (emitter.memo_order_.size() > size) {
-      emitter.memo_.erase(emitter.memo_order_.back());
+      emitter.memo_.erase(emitter.memo_order_.back().get());
       emitter.memo_order_.pop_back();
     }
   }
@@ -24,7 +24,7 @@ Value Emitter::emit(const Expr& e) {
   const auto known = memo_.find(e.get());
   if (known != memo_.end()) return known->second;
   Value value = emit_node(e);
-  if (memo_.emplace(e.get(), value).second) memo_order_.push_back(e.get());
+  if (memo_.emplace(e.get(), value).second) memo_order_.push_back(e);
   return value;
 }
 
