@@ -25,16 +25,26 @@ Registry& registry() {
 
 }  // namespace
 
-std::int64_t WorkloadArgs::operator[](const std::string& key) const {
+std::string WorkloadParam::spell(const WorkloadValue& value) const {
+  std::string text;
+  for (std::int64_t item : value.items) {
+    if (!text.empty()) text += value.joint;
+    const bool named = item >= 0 && static_cast<std::size_t>(item) < words.size();
+    text += named ? words[static_cast<std::size_t>(item)] : std::to_string(item);
+  }
+  return text;
+}
+
+const std::vector<std::int64_t>& WorkloadArgs::list(const std::string& key) const {
   auto it = values_.find(key);
   if (it == values_.end())
     throw UserError(code::W003,
                     "a workload's builder asks for \"" + key + "\", which is none of its parameters");
-  return it->second;
+  return it->second.items;
 }
 
 void WorkloadArgs::require(bool condition, const std::string& sentence) const {
-  if (!condition) throw UserError(code::W004, "workload: " + sentence);
+  if (!condition) throw UserError(code::W004, "workload " + spec_ + ": " + sentence);
 }
 
 bool register_workload(WorkloadKind kind) {
@@ -46,11 +56,24 @@ bool register_workload(WorkloadKind kind) {
   return true;
 }
 
+bool register_schedule(const std::string& name, WorkloadSchedule schedule) {
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  const auto kind = r.kinds.find(name);
+  if (kind == r.kinds.end())
+    throw UserError(code::W003,
+                    "a schedule is registered for \"" + name + "\", and no workload is called that");
+  if (kind->second.schedule)
+    throw UserError(code::W002, "the workload \"" + name + "\" has a schedule already");
+  kind->second.schedule = std::move(schedule);
+  return true;
+}
+
 /// Defined beside the operators, so that a static library brings them along.
-void link_operators();
+void link_library();
 
 std::vector<WorkloadKind> workload_kinds() {
-  link_operators();
+  link_library();
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
   std::vector<WorkloadKind> out;
@@ -67,14 +90,17 @@ class SpecReader {
   Workload read() {
     const std::string name = word();
     const WorkloadKind kind = find(name);
-    std::map<std::string, std::int64_t> values;
-    for (const WorkloadParam& p : kind.params) values[p.key] = p.default_value;
+    std::map<std::string, WorkloadValue> values;
+    for (const WorkloadParam& p : kind.params) values.emplace(p.key, p.default_value);
     if (accept('(') && !accept(')')) {
       do {
+        const std::size_t start = at_;
         const std::string key = word();
-        if (!values.count(key)) unknown_key(kind, key);
+        const auto param = std::find_if(kind.params.begin(), kind.params.end(),
+                                        [&](const WorkloadParam& p) { return p.key == key; });
+        if (param == kind.params.end()) unknown_key(kind, key, start);
         expect('=');
-        values[key] = number(key);
+        values.at(key) = value(*param);
       } while (accept(','));
       expect(')');
     }
@@ -90,16 +116,17 @@ class SpecReader {
     Workload out;
     std::string args;
     for (const WorkloadParam& p : kind.params)
-      args += (args.empty() ? "" : ",") + p.key + "=" + std::to_string(values[p.key]);
+      args += (args.empty() ? "" : ",") + p.key + "=" + p.spell(values.at(p.key));
     out.spec = name + "(" + args + "):" + dtype.str();
-    out.program = kind.build(WorkloadArgs(std::move(values), dtype));
+    out.program = kind.build(WorkloadArgs(out.spec, std::move(values), dtype));
     out.schedule = kind.schedule;
     return out;
   }
 
  private:
-  [[noreturn]] void fail(Code code, const std::string& what) const {
-    throw UserError(code, "workload: " + what + "\n  " + text_ + "\n  " + std::string(at_, ' ') + "^");
+  [[noreturn]] void fail(Code code, const std::string& what) const { fail(code, what, at_); }
+  [[noreturn]] void fail(Code code, const std::string& what, std::size_t at) const {
+    throw UserError(code, "workload: " + what + "\n  " + text_ + "\n  " + std::string(at, ' ') + "^");
   }
   void skip() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -122,14 +149,36 @@ class SpecReader {
     if (from == at_) fail(code::W001, "expected a name");
     return text_.substr(from, at_ - from);
   }
-  std::int64_t number(const std::string& key) {
+  WorkloadValue value(const WorkloadParam& param) {
+    WorkloadValue out = param.default_value;
+    out.items = {item(param)};
+    while (out.joint != 0 && (accept(out.joint) || accept('+'))) out.items.push_back(item(param));
+    skip();
+    return out;
+  }
+  /// A number, or one of the parameter's words.
+  std::int64_t item(const WorkloadParam& param) {
+    const std::size_t start = at_;
+    const std::string& key = param.key;
     std::int64_t value = 0;
+    if (at_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[at_])) && !param.words.empty()) {
+      const std::string name = word();
+      const auto found = std::find(param.words.begin(), param.words.end(), name);
+      if (found != param.words.end()) return found - param.words.begin();
+      fail(code::W004, "\"" + key + "\" is one of " + joined(param.words) + ", not \"" + name + "\"", start);
+    }
     auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
     if (error != std::errc()) fail(code::W004, "\"" + key + "\" needs an integer");
     if (value < 0 || value > (std::int64_t{1} << 40)) fail(code::W004, "\"" + key + "\" must lie in 0..2^40");
+    if (!param.words.empty() && value >= static_cast<std::int64_t>(param.words.size()))
+      fail(code::W004, "\"" + key + "\" is one of " + joined(param.words));
     at_ = static_cast<std::size_t>(end - text_.data());
-    skip();
     return value;
+  }
+  static std::string joined(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& n : names) list += (list.empty() ? "" : ", ") + n;
+    return list;
   }
   WorkloadKind find(const std::string& name) const {
     std::vector<std::string> names;
@@ -137,14 +186,12 @@ class SpecReader {
       if (kind.name == name) return kind;
       names.push_back(kind.name);
     }
-    std::string list;
-    for (const std::string& n : names) list += (list.empty() ? "" : ", ") + n;
-    throw UserError(code::W003, "no workload is called \"" + name + "\"\n  workloads: " + list);
+    throw UserError(code::W003, "no workload is called \"" + name + "\"\n  workloads: " + joined(names));
   }
-  [[noreturn]] void unknown_key(const WorkloadKind& kind, const std::string& key) const {
-    std::string list;
-    for (const WorkloadParam& p : kind.params) list += (list.empty() ? "" : ", ") + p.key;
-    fail(code::W003, "\"" + kind.name + "\" has no parameter \"" + key + "\"; it has " + list);
+  [[noreturn]] void unknown_key(const WorkloadKind& kind, const std::string& key, std::size_t start) const {
+    std::vector<std::string> keys;
+    for (const WorkloadParam& p : kind.params) keys.push_back(p.key);
+    fail(code::W003, "\"" + kind.name + "\" has no parameter \"" + key + "\"; it has " + joined(keys), start);
   }
 
   const std::string& text_;
@@ -167,12 +214,16 @@ Workload Workload::parse(const std::string& spec) {
   return SpecReader(spec).read();
 }
 
+void Workload::apply_schedule(Schedule& s, const Target& target, Choices choices) const {
+  if (schedule)
+    schedule(s, target, choices);
+  else
+    apply_rules(s, target, {.choices = choices, .parallel = true});
+}
+
 Schedule Workload::default_schedule(const Target& target) const {
   Schedule s(program);
-  if (schedule)
-    schedule(s, target);
-  else
-    apply_rules(s, target);
+  apply_schedule(s, target, Choices::Fixed);
   return s;
 }
 

@@ -11,8 +11,12 @@ int list_workloads(const Context& context) {
     ordered_json params = ordered_json::object();
     std::string text;
     for (const WorkloadParam& p : kind.params) {
-      params[p.key] = {{"default", p.default_value}, {"about", p.about}};
-      text += (text.empty() ? "" : ",") + p.key + "=" + std::to_string(p.default_value);
+      const std::string value = p.spell(p.default_value);
+      const bool number = p.default_value.joint == 0 && p.words.empty();
+      params[p.key] = {{"default", number ? ordered_json(p.default_value.items[0]) : ordered_json(value)},
+                       {"about", p.about}};
+      if (!p.words.empty()) params[p.key]["words"] = p.words;
+      text += (text.empty() ? "" : ",") + p.key + "=" + value;
     }
     all.push_back({{"name", kind.name}, {"about", kind.about}, {"params", params}});
     if (!context.json)

@@ -100,7 +100,7 @@ class Session {
                  sizes_[at] = options.size();
                  return pick;
                });
-    apply_rules(s, target_, {.choices = Choices::Open, .parallel = true});
+    workload_.apply_schedule(s, target_, Choices::Open);
     const StructuralHash hash = structural_hash(s.program());
     const Digest scheduled = hash;
     if (!known_.insert(scheduled).second) return false;
