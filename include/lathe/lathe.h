@@ -23,6 +23,7 @@
 #include "lathe/stmt.h"
 #include "lathe/target.h"
 #include "lathe/te.h"
+#include "lathe/tensor_intrinsic.h"
 #include "lathe/trace.h"
 #include "lathe/tuner.h"
 #include "lathe/workload.h"

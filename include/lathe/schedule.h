@@ -39,8 +39,9 @@ enum class Tail : std::uint8_t {
 
 /// Floating-point freedom that `math` grants to a block.
 enum class MathMode : std::uint8_t {
-  Exact,    ///< no contraction: a*b + c rounds twice
-  Contract  ///< the default: a*b + c may be one fma
+  Exact,     ///< no contraction: a*b + c rounds twice
+  Contract,  ///< the default: a*b + c may be one fma
+  Fast       ///< also: sums and products in any order, x/y as x * (1/y); NaN and infinity keep their meaning
 };
 
 /// A factor of `split`: a number, a sampled Factor, an expression of factors, or `_`.
@@ -248,6 +249,28 @@ class Schedule {
   /// Declares that parameter `buffer` of the program starts at a multiple of `bytes`; checked at every call.
   void assume_aligned(const std::string& parameter, std::int64_t bytes, Site site = Site::current());
   void math(BlockRef block, MathMode mode, Site site = Site::current());
+  /// In each iteration of the loop, brings near what the block will read of its read `buffer` `distance` iterations later:
+  /// one prefetch instruction a cache line. Changes no value. Conditions: the loop encloses the block; the buffer exists
+  /// outside the loop; at most 64 lines an iteration.
+  void prefetch(BlockRef block, int buffer, LoopRef loop, int distance = 1, Site site = Site::current());
+  void prefetch(BlockRef block, const Tensor& tensor, LoopRef loop, int distance = 1,
+                Site site = Site::current());
+
+  // ---- hardware that computes tiles ------------------------------------------------------------------------------
+
+  /// Makes what one iteration of `loop`'s surroundings computes below it one block, which is returned: the loop and those
+  /// below become its inside.
+  ///
+  ///     for i_0 in 0..4: for i_1 in 0..8:         for i_0 in 0..4:
+  ///       A(vi = i_0*8 + i_1)               =>      block A_o(vo = i_0):
+  ///                                                   for i_1 in 0..8: A(vi = vo*8 + i_1)
+  ///
+  /// Conditions: one block below the loop, complete or a reduction; each of its bindings is a part of loops outside times the
+  /// extent of the part inside, plus the part inside; no guard.
+  BlockRef blockize(LoopRef loop, Site site = Site::current());
+  /// Computes what is below the loop by a declared intrinsic (lathe/tensor_intrinsic.h). Conditions: those of blockize; the
+  /// inside is the intrinsic's description, with regions of buffers for its parameters.
+  void tensorize(LoopRef loop, const std::string& intrinsic, Site site = Site::current());
 
   // ---- open decisions --------------------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ Expr contract(const Expr& e) {
 }
 
 bool may_contract(const Block& block) {
-  auto note = block.annotations.find("math");
+  auto note = block.annotations.find(kMathNote);
   if (note == block.annotations.end()) return true;
   const std::string* mode = std::get_if<std::string>(&note->second);
   return !mode || *mode != "MathMode::Exact";

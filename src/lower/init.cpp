@@ -13,6 +13,7 @@
 #include "arith/analyzer.h"
 #include "ir/visitor.h"
 #include "lower/passes.h"
+#include "schedule/blockize.h"
 
 namespace lathe::lower {
 namespace {
@@ -32,6 +33,7 @@ Stmt init_nest(const Block& block, const std::vector<const For*>& inside) {
   init->body = block.init;
   init->writes = block.writes;
   init->annotations = block.annotations;
+  init->annotations.erase(schedule::kIntrinsicNote);  // which computes the update alone
   init->partner = block.label;
   VarMap fresh_vars;  // both nests use their own loop variables
   std::vector<std::pair<const For*, Var>> loops;

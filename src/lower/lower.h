@@ -24,6 +24,10 @@
 
 namespace lathe::lower {
 
+/// The note of a block's math mode (`Schedule::math`). Lowered, a loop of one iteration has it, round what a block of mode
+/// "MathMode::Fast" computes.
+inline constexpr const char* kMathNote = "math";
+
 struct Options {
   bool form_fma = true;   ///< contract a*b + c
   bool partition = true;  ///< cut loops so that the steady state has no guard

@@ -26,7 +26,7 @@ class Simplification : public Mutator {
   Stmt mutate_node(const For& n, const Stmt& self) override {
     const Expr extent = analyzer_.simplify(n.extent);
     if (is_int(extent, 0)) return make_seq({});
-    if (is_int(extent, 1) && n.for_kind != ForKind::ThreadBound)
+    if (is_int(extent, 1) && n.for_kind != ForKind::ThreadBound && !n.annotations.count(kMathNote))
       return mutate(substitute(n.body, {{n.var.node(), make_index(0)}}));
     analyzer_.bind_extent(n.var, extent);
     Stmt body = mutate(n.body);

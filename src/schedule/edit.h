@@ -50,6 +50,7 @@ class Edit {
 
   // The result.
   void set_body(Stmt body) { body_ = std::move(body); }
+  const Stmt& changed_body() const { return body_; }
   void add_temp(Buffer buffer) { temps_.push_back(std::move(buffer)); }
   void remove_temp(const Buffer& buffer);
   void replace_temp(const Buffer& old_buffer, Buffer fresh);

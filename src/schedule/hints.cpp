@@ -23,8 +23,9 @@ void run_store_hint(Edit& edit) {
 void run_math(Edit& edit) {
   const Path from = edit.block(0);
   const std::string& mode = edit.symbol(1);
-  if (mode != "MathMode::Exact" && mode != "MathMode::Contract") {
-    edit.refuse(code::S003, mode + " is no MathMode", {}, "MathMode::Exact or MathMode::Contract");
+  if (mode != "MathMode::Exact" && mode != "MathMode::Contract" && mode != "MathMode::Fast") {
+    edit.refuse(code::S003, mode + " is no MathMode", {},
+                "MathMode::Exact, MathMode::Contract or MathMode::Fast");
   }
   auto block = copy(*from.back().as<Block>());
   block->annotations["math"] = mode;

@@ -53,8 +53,9 @@ std::string other_writer(const Block& block, const Stmt& root) {
     for (const Stmt& s : writers_of(root, w.buffer)) {
       const Block* other = s.as<Block>();
       if (other->label.same_as(block.label) || other->label.same_as(block.partner)) continue;
-      // An opaque block that contains this one writes for it.
+      // A block writes for those that it contains.
       if (contains(other->body, path_to_block(root, block.label.get()).back().get())) continue;
+      if (contains(block.body, s.get())) continue;
       return "block \"" + other->name() + "\" writes \"" + w.buffer->name + "\" too";
     }
   }

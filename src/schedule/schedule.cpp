@@ -4,6 +4,7 @@
 
 #include "schedule/edit.h"
 #include "schedule/legality.h"
+#include "schedule/nesting.h"
 
 namespace lathe {
 
@@ -39,7 +40,9 @@ std::vector<Handle> Schedule::apply(Instruction step, Site site) {
   const schedule::Primitive* primitive = schedule::find_primitive(step.op);
   if (!primitive)
     edit.refuse(code::S004, "no primitive has this name", {}, "see docs/schedule.md for the list");
+  schedule::need_outermost(edit);
   primitive->run(edit);
+  edit.set_body(schedule::with_outer_regions(edit.changed_body()));
   return edit.commit(*state_, std::move(step));
 }
 
@@ -425,8 +428,22 @@ void Schedule::assume_aligned(const std::string& parameter, std::int64_t bytes, 
   apply(make_step("assume_aligned", parameter, bytes), site);
 }
 void Schedule::math(BlockRef block, MathMode mode, Site site) {
-  static const char* const modes[] = {"MathMode::Exact", "MathMode::Contract"};
+  static const char* const modes[] = {"MathMode::Exact", "MathMode::Contract", "MathMode::Fast"};
   apply(make_step("math", block, Symbol{modes[static_cast<int>(mode)]}), site);
+}
+void Schedule::prefetch(BlockRef block, int buffer, LoopRef loop, int distance, Site site) {
+  apply(make_step("prefetch", block, std::int64_t{buffer}, loop, std::int64_t{distance}), site);
+}
+void Schedule::prefetch(BlockRef block, const Tensor& tensor, LoopRef loop, int distance, Site site) {
+  prefetch(block,
+           schedule::read_position(get(block, site), buffer_for(program(), tensor, "prefetch", site), site),
+           loop, distance, site);
+}
+BlockRef Schedule::blockize(LoopRef loop, Site site) {
+  return as_blocks(apply(make_step("blockize", loop), site))[0];
+}
+void Schedule::tensorize(LoopRef loop, const std::string& intrinsic, Site site) {
+  apply(make_step("tensorize", loop, intrinsic), site);
 }
 
 namespace {

@@ -3,6 +3,8 @@
 #include <map>
 
 #include "lathe/target.h"
+#include "lathe/tensor_intrinsic.h"
+#include "schedule/blockize.h"
 #include "schedule/edit.h"
 #include "schedule/legality.h"
 
@@ -19,6 +21,27 @@ using namespace schedule;
                         if (!way_out.empty()) text += "\n  " + way_out;
                         return text;
                       }));
+}
+
+/// Whoever replays a trace must have declared the intrinsics that it names; and no later step may have changed what they
+/// compute.
+void verify_intrinsics(const Program& program) {
+  for_each_block(program->body, [&](const Block& b, const Stmt& self) {
+    const auto note = b.annotations.find(kIntrinsicNote);
+    const std::string* name = note == b.annotations.end() ? nullptr : std::get_if<std::string>(&note->second);
+    if (!name) return true;
+    const TensorIntrinsic* intrinsic = find_tensor_intrinsic(*name);
+    if (!intrinsic) {
+      refuse(code::S069, program, "no intrinsic is called \"" + *name + "\"", {{self.get(), "here"}},
+             "declare it with register_tensor_intrinsic");
+    }
+    if (std::string why = why_not_intrinsic(b, *intrinsic, program); !why.empty()) {
+      refuse(code::S069, program,
+             "block \"" + b.name() + "\" is no longer what intrinsic \"" + *name + "\" computes: " + why,
+             {{self.get(), "here"}}, "tensorize last");
+    }
+    return true;
+  });
 }
 
 void verify_cpu(const Program& program, const Target& target) {
@@ -74,6 +97,7 @@ void verify_gpu(const Program& program, const Target& target) {
 }  // namespace
 
 void verify(const Program& program, const Target& target) {
+  verify_intrinsics(program);
   if (target.is_cpu())
     verify_cpu(program, target);
   else

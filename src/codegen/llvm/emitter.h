@@ -119,6 +119,8 @@ class Emitter {
   Value address(const Buffer& buffer, Value index);
   Value from_memory(DataType type, Value x);
   Value to_memory(DataType type, Value x);
+  /// Of the first lane's element.
+  Value address_of(const Load& e);
   Value emit_prefetch(const Load& e);
 
   // ---- intrinsic.cpp
@@ -127,6 +129,7 @@ class Emitter {
   Value emit_integer_call(const Call& e, const std::vector<Value>& args);
   Value emit_reduction(const Call& e, Value x);
   Value emit_extern(const Call& e);
+  void emit_effect(const Call& e);
   /// Calls a function of scalars lane by lane.
   Value call_by_lane(const std::string& symbol, Type result, const std::vector<Value>& args, bool pure);
 

@@ -52,6 +52,9 @@ Value Emitter::emit_float_call(const Call& e, std::vector<Value> args) {
     default: break;
   }
   const DataType type{TypeCode::Float, static_cast<std::uint8_t>(x->getType()->getScalarSizeInBits())};
+  // The error bounds of the functions rest on the order of their operations, whatever the math mode of the block.
+  const ::llvm::IRBuilderBase::FastMathFlagGuard as_before(b);
+  b.clearFastMathFlags();
   if (!is_scalar_only(e.op, type)) return emit_math(ops, e.op, args);
   return call_by_lane(std::string(spelling(e.op)) + (type.bits == 32 ? "f" : ""),
                       x->getType()->getScalarType(), args,
@@ -151,6 +154,18 @@ Value Emitter::emit_extern(const Call& e) {
   Value result =
       call_by_lane(e.symbol, memory_type(module_.context, e.dtype.element()), args, /*pure=*/false);
   return from_memory(e.dtype, result);
+}
+
+/// A call for its effect: what it gets of a load is the address.
+void Emitter::emit_effect(const Call& e) {
+  std::vector<Value> args;
+  std::vector<Type> types;
+  for (const Expr& arg : e.args) {
+    const Load* load = arg.as<Load>();
+    args.push_back(load ? address_of(*load) : to_memory(arg.dtype(), emit(arg)));
+    types.push_back(args.back()->getType());
+  }
+  b.CreateCall(module_.hook(e.symbol.c_str(), ::llvm::FunctionType::get(b.getVoidTy(), types, false)), args);
 }
 
 }  // namespace lathe::codegen::cpu

@@ -263,16 +263,20 @@ void Emitter::emit_store(const Store& s) {
   module_.mark_access(store, s.buffer);
 }
 
-Value Emitter::emit_prefetch(const Load& e) {
+Value Emitter::address_of(const Load& e) {
   const Access access = access_of(e.buffer, e.indices);
   Value index = emit(access.kind == Access::Scattered ? access.vector : access.base);
   if (lanes_of(index) > 1) index = b.CreateExtractElement(index, std::uint64_t{0});
   // The address may lie past the end: a plain GEP, which promises nothing.
-  Value place = b.CreateGEP(memory_type(module_.context, e.buffer->dtype), buffers_.at(e.buffer.get()),
-                            {convert_index(index, b.getInt64Ty())});
+  return b.CreateGEP(memory_type(module_.context, e.buffer->dtype), buffers_.at(e.buffer.get()),
+                     {convert_index(index, b.getInt64Ty())});
+}
+
+Value Emitter::emit_prefetch(const Load& e) {
   constexpr int kRead = 0, kKeepInAllCaches = 3, kData = 1;
-  return b.CreateIntrinsic(::llvm::Intrinsic::prefetch, {b.getPtrTy()},
-                           {place, b.getInt32(kRead), b.getInt32(kKeepInAllCaches), b.getInt32(kData)});
+  return b.CreateIntrinsic(
+      ::llvm::Intrinsic::prefetch, {b.getPtrTy()},
+      {address_of(e), b.getInt32(kRead), b.getInt32(kKeepInAllCaches), b.getInt32(kData)});
 }
 
 }  // namespace lathe::codegen::cpu

@@ -3,6 +3,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "codegen/llvm/emitter.h"
+#include "lower/lower.h"
 
 namespace lathe::codegen::cpu {
 
@@ -70,6 +71,17 @@ void Emitter::emit(const Stmt& s) {
   throw InternalError("a block is left in a lowered program");
 }
 
+/// What `MathMode::Fast` allows: any order of sums and products, division by the reciprocal. NaN, infinity and the results
+/// of functions stay as they are.
+static ::llvm::FastMathFlags reassociating() {
+  ::llvm::FastMathFlags flags;
+  flags.setAllowReassoc();
+  flags.setAllowReciprocal();
+  flags.setAllowContract();
+  flags.setNoSignedZeros();
+  return flags;
+}
+
 void Emitter::emit_for(const For& loop) {
   if (loop.for_kind == ForKind::Parallel) return emit_parallel(loop);
   internal_check(loop.for_kind != ForKind::ThreadBound && loop.for_kind != ForKind::Vectorized,
@@ -80,6 +92,8 @@ void Emitter::emit_for(const For& loop) {
   Value zero = ::llvm::ConstantInt::get(const_cast<::llvm::Type*>(type), 0);
   if (constant && *constant == 1) {
     vars_[loop.var.node()] = zero;
+    const ::llvm::IRBuilderBase::FastMathFlagGuard as_before(b);
+    if (loop.annotations.count(lower::kMathNote)) b.setFastMathFlags(reassociating());
     return emit(loop.body);
   }
   Value extent = convert_index(emit(loop.extent), const_cast<::llvm::Type*>(type));
@@ -209,6 +223,7 @@ void Emitter::emit_evaluate(const Expr& e) {
     emit_prefetch(*load);
     return;
   }
+  if (call && call->op == Intrinsic::Extern) return emit_effect(*call);
   emit(e);
 }
 
