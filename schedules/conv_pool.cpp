@@ -45,13 +45,16 @@ LATHE_SCHEDULE(conv2d_max_pool) {
   const Registers registers = registers_of(target, s.get(conv).writes[0].buffer->dtype);
   auto [i, y, x, o, py, px] = s.loops<6>(pool);
   const std::int64_t window = s.extent(px).value();
-  // Accumulators: window * window * columns * vectors, with room for a column of weights and a broadcast.
-  const std::int64_t vectors = 2, room = registers.count - vectors - 1;
-  const std::int64_t columns = std::max<std::int64_t>(1, room / (window * window * vectors));
-
-  auto [xo, xi] = s.split(x, {_, choose(s, choices, columns, {1, 2, 3})});
-  auto [oo, oi] = s.split(o, {_, choose(s, choices, vectors * registers.lanes,
-                                        {registers.lanes, 2 * registers.lanes, 3 * registers.lanes})});
+  // Accumulators: window * window * columns * vectors, beside a vector of weights and a broadcast pixel. One vector of
+  // channels and as many columns as there is room for load least.
+  const std::int64_t room = registers.count - 2, best = std::max<std::int64_t>(1, room / (window * window));
+  const Expr columns = choose(s, choices, best, {1, 2, 3, 4, 6}),
+             channels = choose(s, choices, registers.lanes,
+                               {registers.lanes, 2 * registers.lanes, 3 * registers.lanes});
+  if (choices == Choices::Open && window * window <= room)
+    s.require(columns * channels * (window * window) <= room * registers.lanes);
+  auto [xo, xi] = s.split(x, {_, columns});
+  auto [oo, oi] = s.split(o, {_, channels});
   s.reorder({i, y, xo, oo, xi, py, px, oi});
   for (LoopRef l : {xi, py, px}) s.unroll(l);
   s.vectorize(oi);
