@@ -9,8 +9,10 @@
 // kernel whose output was verified against the unscheduled program.
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lathe/records.h"
 #include "lathe/replay.h"
@@ -18,10 +20,33 @@
 
 namespace lathe {
 
+/// How a session chooses its candidates.
+enum class SearchStrategy : std::uint8_t {
+  Evolutionary,  ///< evolution, judged by a model that learns from the session's own measurements
+  Random,        ///< uniformly
+  Grid,          ///< every point of the space in order
+  Replay         ///< what the store has for the key, the best first
+};
+const char* spelling(SearchStrategy strategy);
+std::optional<SearchStrategy> search_strategy_named(const std::string& text);
+
+/// Schedules a whole program and leaves decisions open (`sample_*`): one more part of the design space. It may ask the
+/// program what it is, and throws ScheduleError where it does not apply.
+using SpaceRule = std::function<void(Schedule&, const Target&)>;
+
 struct TuneOptions {
   int trials = 64;
   double seconds = 0;  ///< 0: no limit
+  int plateau = 0;     ///< stop after so many trials without an improvement of 1 %; 0: never
+  int round = 16;      ///< candidates measured before the model learns from them
   std::uint64_t seed = 0;
+  SearchStrategy strategy = SearchStrategy::Evolutionary;
+  std::vector<SpaceRule> rules;  ///< in addition to the library's
+  bool library_rules = true;     ///< the workload's own template and `apply_rules`
+  bool parallel = true;          ///< with parallel loops
+  /// Decisions by name (`TuneSpace::decisions`) that are fixed. An unknown one is an error (LTH-U022).
+  std::map<std::string, std::vector<std::int64_t>> pinned;
+  std::string model;  ///< a pretrained model's file (`lathe model train`); empty: the analytic draft alone
   double trial_timeout = 20;  ///< seconds for building and running one candidate
   bool resume = false;  ///< start from what the store has for this key; nothing measured is measured again
   std::string worker_command;  ///< the program that measures: called as `COMMAND __measure`
@@ -36,12 +61,22 @@ struct TuneProgress {
   double best_ms = 0;     ///< 0: none yet
   double default_ms = 0;  ///< of the default schedule; 0: not known
   int failures = 0;
-  std::string last;  ///< what the last trial gave
+  std::string last;      ///< what the last trial gave
+  std::string workload;  ///< its specification
 };
 
 struct TuneResult {
+  std::string workload;
   int measured = 0, failed = 0;
+  int known = 0;    ///< proposals whose program had been measured before, or that another gave as well
+  int resumed = 0;  ///< trials of earlier sessions that the search started from
   bool interrupted = false;
+  std::string reason;  ///< why the session ended
+  double measuring_seconds = 0, searching_seconds = 0;
+  double space = 0;                              ///< points of the design space, before filters
+  std::map<std::string, std::int64_t> filtered;  ///< points by what refused them; "kept" were worth scoring
+  double model_accuracy =
+      0;  ///< pairs of measured candidates that the model had ordered right beforehand; 0: not known
   double default_ms = 0, best_ms = 0;
   std::map<std::string, int> failures;  ///< by class
   std::string first_error;              ///< of the commonest class
@@ -51,6 +86,25 @@ struct TuneResult {
 /// compiled or measured; failed candidates are counted.
 TuneResult tune(const Workload& workload, const Target& target, const TuneOptions& options,
                 RecordStore& store);
+
+/// Several workloads share one budget of `options.trials`: each round goes to the one whose last rounds and distance from
+/// its kind's best promise most (the gradient of docs/search.md), weighted by how often it is called (`weights`; empty: all
+/// alike). Results in the order of the workloads; what one workload throws ends only its own share.
+std::vector<TuneResult> tune_all(const std::vector<Workload>& workloads, const Target& target,
+                                 const TuneOptions& options, RecordStore& store,
+                                 const std::vector<double>& weights = {});
+
+/// What `tune` would search.
+struct TuneSpace {
+  struct Decision {
+    std::string name;
+    std::vector<std::vector<std::int64_t>> options;  ///< empty: they depend on other decisions
+  };
+  double points = 0;  ///< before filters
+  int templates = 0;
+  std::vector<Decision> decisions;
+};
+TuneSpace tune_space(const Workload& workload, const Target& target, const TuneOptions& options);
 
 /// What measuring gives.
 struct Measurement {

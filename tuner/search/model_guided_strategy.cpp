@@ -122,6 +122,13 @@ class ModelGuidedStrategy final : public Strategy {
     measured_.add(space_, guess_, fresh);
   }
 
+  std::vector<float> expect(const PointSet& points) const override {
+    if (points.size() == 0 || !(model_.fitted() || guess_)) return {};
+    Described described(space_);
+    described.add(space_, guess_, points);
+    return model_.predict(described.inputs()).mean;
+  }
+
  private:
   static SessionModelOptions with_seed(SessionModelOptions options, std::uint64_t seed) {
     options.seed = mix64(seed, options.seed);

@@ -35,6 +35,8 @@ class Strategy {
   /// At most `count` new points that pass the space's filter, the most promising first.
   virtual std::vector<Point> propose(std::size_t count) = 0;
   virtual void observe(std::span<const Observation> observations) = 0;
+  /// How good it takes each of `points` to be, higher is better; empty when it has no opinion.
+  virtual std::vector<float> expect(const PointSet&) const { return {}; }
 };
 
 /// The keys a strategy has seen. Only ever asked about single keys, so that no result depends on a hash

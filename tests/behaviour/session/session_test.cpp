@@ -1,0 +1,263 @@
+// Sessions, on a machine of arithmetic.
+#include "analytic_measurer.h"
+#include "support/check_schedule.h"
+
+using namespace lathe;
+using namespace lathe::tuner;
+
+namespace {
+
+/// Three free decisions of a matmul, 4 x 5 x 4 = 80 points.
+void three_factors(Schedule& s, const Target&) {
+  auto [i, j, k] = s.loops<3>(s.block("C"));
+  const Factor a = s.sample_choice({1, 2, 4, 8}), b = s.sample_choice({1, 2, 4, 8, 16}),
+               c = s.sample_choice({1, 2, 4, 8});
+  auto [io, ii] = s.split(i, {_, a});
+  auto [jo, ji] = s.split(j, {_, b});
+  auto [ko, ki] = s.split(k, {_, c});
+  s.reorder({io, jo, ko, ii, ki, ji});
+}
+
+Workload matmul(std::int64_t size = 64) {
+  const std::string n = std::to_string(size);
+  return Workload::parse("matmul(m=" + n + ",n=" + n + ",k=" + n + ")");
+}
+
+TuneOptions small() {
+  TuneOptions options;
+  options.trials = 24;
+  options.round = 8;
+  options.seed = 3;
+  options.library_rules = false;
+  options.rules = {three_factors};
+  return options;
+}
+
+TuneResult play(const Workload& w, const TuneOptions& options, RecordStore& store, Measurer& measurer) {
+  return tuner::tune(w, test::avx2(), options, store, measurer);
+}
+
+Measurement failure(records::Failure kind, const std::string& text) {
+  Measurement m;
+  m.failure = kind;
+  m.error_text = text;
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("the default schedule is measured first and every candidate once") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  const Workload w = matmul();
+  const TuneResult r = play(w, small(), store, machine);
+  CHECK(r.measured == 24);
+  CHECK(machine.batches == 3);
+  REQUIRE(machine.hashes.size() == 24);
+  CHECK(machine.hashes[0] == structural_hash(w.default_schedule(test::avx2()).program()));
+  CHECK(std::set<StructuralHash>(machine.hashes.begin(), machine.hashes.end()).size() == 24);
+  CHECK(r.reason == "all trials are spent");
+  CHECK(r.default_ms > 0);
+  CHECK(r.best_ms <= r.default_ms);
+  CHECK(store.statistics().trials == 24);
+}
+
+TEST_CASE("the same seed and the same times give the same proposals") {
+  auto hashes = [&](std::uint64_t seed, SearchStrategy strategy) {
+    RecordStore store = RecordStore::in_memory();
+    AnalyticMeasurer machine;
+    TuneOptions options = small();
+    options.seed = seed;
+    options.strategy = strategy;
+    play(matmul(), options, store, machine);
+    return machine.hashes;
+  };
+  for (SearchStrategy s : {SearchStrategy::Evolutionary, SearchStrategy::Random}) {
+    CHECK(hashes(1, s) == hashes(1, s));
+    CHECK(hashes(1, s) != hashes(2, s));
+  }
+}
+
+TEST_CASE("resuming measures nothing again and starts from what is known") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  const Workload w = matmul();
+  const TuneResult first = play(w, small(), store, machine);
+  TuneOptions options = small();
+  options.resume = true;
+  const TuneResult second = play(w, options, store, machine);
+  CHECK(second.resumed == 24);
+  CHECK(second.measured == 24);
+  CHECK(second.default_ms == Approx(first.default_ms));
+  CHECK(second.best_ms <= first.best_ms);
+  CHECK(std::set<StructuralHash>(machine.hashes.begin(), machine.hashes.end()).size() == 48);
+  // What is left of the space, and then the session says that there is no more.
+  options.trials = 1000;
+  const TuneResult third = play(w, options, store, machine);
+  CHECK(third.reason == "the design space is exhausted");
+  CHECK(std::set<StructuralHash>(machine.hashes.begin(), machine.hashes.end()).size() ==
+        machine.hashes.size());
+  // The 80 points, and the default schedule.
+  CHECK(machine.hashes.size() == 81);
+}
+
+TEST_CASE("a session whose candidates all fail ends early with the commonest error") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  int n = 0;
+  machine.answer = [&](const Candidate&) {
+    return n++ % 4 == 0 ? failure(records::Failure::Timeout, "too slow")
+                        : failure(records::Failure::Crash, "signal 11");
+  };
+  TuneOptions options = small();
+  options.trials = 64;
+  const TuneResult r = play(matmul(), options, store, machine);
+  CHECK(r.measured == 16);
+  CHECK(r.failed == 16);
+  CHECK(r.failures.at("crash") == 12);
+  CHECK(r.first_error == "signal 11");
+  CHECK(r.reason == "the first 16 candidates all failed, 12 of them with \"crash\"");
+  CHECK(store.sessions().at(0).state == records::SessionState::Failed);
+  CHECK(store.statistics().failed == 16);
+}
+
+TEST_CASE("failures are kept as failures and do not end a session that has a success") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  int n = 0;
+  const auto good = machine.answer;
+  machine.answer = [&](const Candidate& c) {
+    return n++ % 3 == 0 ? good(c) : failure(records::Failure::WrongResult, "element 3 is 1, expected 2");
+  };
+  const TuneResult r = play(matmul(), small(), store, machine);
+  CHECK(r.measured == 24);
+  CHECK(r.failed == 16);
+  CHECK(r.best_ms > 0);
+}
+
+TEST_CASE("a session stops on its plateau") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  machine.answer = [](const Candidate&) {
+    Measurement m;
+    m.seconds = {1e-3};
+    return m;
+  };
+  TuneOptions options = small();
+  options.trials = 64;
+  options.plateau = 16;
+  const TuneResult r = play(matmul(), options, store, machine);
+  CHECK(r.measured == 24);
+  CHECK(r.reason == "no improvement of 1 % in 23 trials");
+}
+
+TEST_CASE("a stopped session keeps what was measured and says that it was stopped") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  TuneOptions options = small();
+  options.stop = [&] { return machine.hashes.size() >= 11; };
+  const TuneResult r = play(matmul(), options, store, machine);
+  CHECK(r.interrupted);
+  CHECK(r.measured == 11);
+  CHECK(store.statistics().trials == 11);
+  CHECK(store.sessions().at(0).state == records::SessionState::Interrupted);
+}
+
+TEST_CASE("pinned decisions stay, requirements hold, rules of the caller are used") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  TuneOptions options = small();
+  options.rules = {[](Schedule& s, const Target&) {
+    auto [i, j, k] = s.loops<3>(s.block("C"));
+    const Factor a = s.sample_choice({1, 2, 4, 8}), b = s.sample_choice({1, 2, 4, 8, 16});
+    s.require(a * b <= 32);
+    s.split(i, {_, a});
+    s.split(j, {_, b});
+  }};
+  options.pinned["C.i_1"] = {8};
+  const TuneResult r = play(matmul(), options, store, machine);
+  CHECK(r.reason == "the design space is exhausted");
+  CHECK(r.measured == 4);  // the default, and j_1 in {1, 2, 4}
+  for (std::size_t n = 1; n < machine.traces.size(); ++n) {
+    const std::vector<std::size_t> d = machine.traces[n].decisions();
+    CHECK(machine.traces[n].steps[d[0]].decision == std::vector<std::int64_t>{8});
+    CHECK(machine.traces[n].steps[d[1]].decision[0] <= 4);
+  }
+  options.pinned["C.k_1"] = {8};
+  CHECK_THROWS_WITH(play(matmul(), options, store, machine),
+                    Catch::Contains("no decision is called \"C.k_1\""));
+}
+
+TEST_CASE("the best of a similar workload is proposed among the first") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  TuneOptions options = small();
+  options.trials = 64;
+  play(matmul(64), options, store, machine);
+  const Trace best = *std::min_element(
+      machine.traces.begin() + 1, machine.traces.end(),
+      [](const Trace& a, const Trace& b) { return analytic_seconds(a) < analytic_seconds(b); });
+  AnalyticMeasurer later;
+  play(matmul(96), small(), store, later);
+  std::size_t found = 0;
+  for (std::size_t n = 0; n < 3; ++n) found += later.traces[n].to_json(true) == best.to_json(true);
+  CHECK(found == 1);
+}
+
+TEST_CASE("replay measures the store's records, the best first, and nothing else") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  play(matmul(), small(), store, machine);
+  AnalyticMeasurer again;
+  TuneOptions options = small();
+  options.strategy = SearchStrategy::Replay;
+  options.trials = 100;
+  const TuneResult r = play(matmul(), options, store, again);
+  CHECK(r.reason == "all records replayed");
+  CHECK(std::set<StructuralHash>(again.hashes.begin(), again.hashes.end()) ==
+        std::set<StructuralHash>(machine.hashes.begin(), machine.hashes.end()));
+  for (std::size_t n = 2; n < again.traces.size(); ++n) {
+    CHECK(analytic_seconds(again.traces[n - 1]) <= analytic_seconds(again.traces[n]));
+  }
+}
+
+TEST_CASE("grid measures every point") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  TuneOptions options = small();
+  options.strategy = SearchStrategy::Grid;
+  options.trials = 1000;
+  CHECK(play(matmul(), options, store, machine).measured == 81);
+}
+
+TEST_CASE("the model needs fewer trials than chance to come within 5 % of the optimum") {
+  // 6^6 points; the machine's optimum is known.
+  const SpaceRule six_factors = [](Schedule& s, const Target&) {
+    for (LoopRef l : s.loops(s.block("C"))) {
+      const Factor a = s.sample_choice({1, 2, 4, 8, 16, 32}), b = s.sample_choice({1, 2, 4, 8, 16, 32});
+      s.split(l, {_, a, b});
+    }
+  };
+  auto trials = [&](SearchStrategy strategy, std::uint64_t seed) {
+    RecordStore store = RecordStore::in_memory();
+    AnalyticMeasurer machine;
+    TuneOptions options = small();
+    options.rules = {six_factors};
+    options.trials = 112;
+    options.round = 16;
+    options.seed = seed;
+    options.strategy = strategy;
+    const TuneResult r = play(matmul(), options, store, machine);
+    if (strategy == SearchStrategy::Evolutionary) CHECK(r.model_accuracy > 0.7);
+    const double optimum = 1e-3 * (1 + 0.2 * static_cast<double>(machine.traces.back().steps.size() % 3));
+    for (std::size_t n = 0; n < machine.traces.size(); ++n) {
+      if (analytic_seconds(machine.traces[n]) <= optimum / 0.95) return n + 1;
+    }
+    return std::size_t{1000};
+  };
+  // (With seed 1, chance hits the optimum itself at trial 12, once in four hundred.)
+  for (std::uint64_t seed : {2, 3}) {
+    CHECK(trials(SearchStrategy::Evolutionary, seed) <= 112);
+    CHECK(trials(SearchStrategy::Random, seed) == 1000);
+  }
+}

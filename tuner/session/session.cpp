@@ -1,0 +1,409 @@
+#include "tuner/session/session.h"
+
+#include <algorithm>
+#include <set>
+
+#include "support/error_codes/tuner.h"
+#include "tuner/features/statement_features.h"
+#include "tuner/model/metrics.h"
+#include "tuner/model/pretrained.h"
+#include "tuner/search/model_guided_strategy.h"
+#include "tuner/session/task_scheduler.h"
+
+namespace lathe::tuner {
+namespace {
+
+constexpr int HopelessAfter = 16;  // failures without a success
+constexpr int SeedsOfSame = 8, SeedsOfSimilar = 8;
+constexpr int FruitlessProposals = 8;  // batches in a row that gave nothing new: the space is exhausted
+constexpr double Improvement = 0.99;   // of the best time, to count against the plateau
+// A round's candidates are replayed and described at some 1,000 a second, and should take a tenth of what measuring takes.
+constexpr std::size_t Population = 256;
+constexpr int Generations = 3;
+
+std::uint64_t low(const StructuralHash& hash) { return hash.low ^ hash.high; }
+
+}  // namespace
+
+std::vector<Rule> rules_for(const Workload& workload, const Target& target, const TuneOptions& options) {
+  std::vector<Rule> rules;
+  auto with_target = [&target](const SpaceRule& rule) {
+    return [&target, rule](Schedule& s) { rule(s, target); };
+  };
+  if (options.library_rules) {
+    if (workload.schedule) {
+      rules.push_back([&](Schedule& s) { workload.apply_schedule(s, target, Choices::Open); });
+    }
+    rules.push_back([&target, parallel = options.parallel](Schedule& s) {
+      apply_rules(s, target, {.choices = Choices::Open, .parallel = parallel});
+    });
+    if (options.parallel) {  // a small program may be faster on one thread
+      rules.push_back(
+          [&target](Schedule& s) { apply_rules(s, target, {.choices = Choices::Open, .parallel = false}); });
+    }
+  }
+  for (const SpaceRule& rule : options.rules) rules.push_back(with_target(rule));
+  return rules;
+}
+
+namespace {
+
+ScheduleSpaceOptions space_options(const Workload& workload, const Target& target,
+                                   const TuneOptions& options) {
+  ScheduleSpaceOptions result;
+  result.rules = rules_for(workload, target, options);
+  for (const auto& [name, value] : options.pinned) result.pinned[name] = value;
+  result.seed = options.seed;
+  return result;
+}
+
+}  // namespace
+
+Session::Session(const Workload& workload, const Target& target, const TuneOptions& options,
+                 RecordStore& store, Measurer& measurer)
+    : workload_(workload),
+      target_(target),
+      options_(options),
+      store_(store),
+      measurer_(measurer),
+      task_{workload.program, target},
+      space_(workload.program, target, space_options(workload, target, options)),
+      key_(store.intern(record_key(workload, target))) {
+  records::Session description;
+  description.seed = options_.seed;
+  description.budget_trials = options_.trials;
+  description.budget_seconds = options_.seconds;
+  result_.workload = workload_.spec;
+  result_.space = space_.size();
+  strategy_ = make_strategy();
+  uid_ = store_.begin_session(description);
+  if (options_.resume) learn_from_store();
+}
+
+Session::~Session() {
+  if (!over_) store_.end_session(uid_, records::SessionState::Failed, "an error ended it");
+}
+
+// ---- what the store knows ----------------------------------------------------------------------------------------
+
+void Session::learn_from_store() {
+  std::vector<Observation> observations;
+  const records::Key key = record_key(workload_, target_);
+  records::Filter filter;
+  filter.workload = key.workload.program.hex();
+  filter.target = key.target.fingerprint.hex();
+  store_.for_each_trial(filter, [&](const records::Trial& trial) {
+    if (!(trial.key == key_)) return true;
+    const std::optional<double> seconds =
+        trial.failure == records::Failure::None ? std::optional(trial.p10) : std::nullopt;
+    if (trial.scheduled) {
+      auto [it, fresh] = measured_.emplace(low(*trial.scheduled), seconds);
+      if (!fresh && seconds) it->second = it->second ? std::min(*it->second, *seconds) : *seconds;
+    }
+    if (seconds && (best_ == 0 || *seconds < best_)) best_ = *seconds;
+    ++result_.resumed;
+    if (std::optional<Point> point = space_.point_of(Trace::from_json(trial.trace), false))
+      observations.push_back({std::move(*point), seconds});
+    return true;
+  });
+  result_.best_ms = best_ * 1e3;
+  strategy_->observe(observations);
+}
+
+/// Points of the best records: of this key, and of the nearest workloads, whose values are moved to the nearest options.
+std::vector<Point> Session::seeds() const {
+  std::vector<Point> points;
+  const records::Key key = record_key(workload_, target_);
+  auto add = [&](const records::Trial& trial) {
+    if (std::optional<Point> point = space_.point_of(Trace::from_json(trial.trace), true))
+      points.push_back(std::move(*point));
+  };
+  records::Query query;
+  query.key = key;
+  query.regime = records::Regime::Warm;
+  const int same = options_.strategy == SearchStrategy::Replay ? options_.trials : SeedsOfSame;
+  for (const records::Trial& trial : store_.best(query, same)) add(trial);
+  if (options_.strategy == SearchStrategy::Replay) return points;
+  for (const records::Neighbour& near : store_.nearest(key, SeedsOfSimilar)) add(near.trial);
+  return points;
+}
+
+std::unique_ptr<Strategy> Session::make_strategy() {
+  switch (options_.strategy) {
+    case SearchStrategy::Random: return random_strategy(space_, options_.seed);
+    case SearchStrategy::Grid: return grid_strategy(space_);
+    case SearchStrategy::Replay: return replay_strategy(space_, seeds());
+    case SearchStrategy::Evolutionary: break;
+  }
+  ModelGuidedOptions guided;
+  guided.seed = options_.seed;
+  guided.seeds = seeds();
+  guided.pool = 1024;
+  guided.evolution.population = Population;
+  guided.evolution.generations = Generations;
+  if (!options_.model.empty()) {
+    auto model = std::make_shared<PretrainedModel>(
+        PretrainedModel::load(options_.model, statement_feature_set(), statement_feature_names().size()));
+    guided.prior = [model](const FeatureTable& features) { return model->predict(features); };
+  }
+  return model_guided_strategy(space_, std::move(guided));
+}
+
+// ---- a round -----------------------------------------------------------------------------------------------------
+
+bool Session::round(int trials) {
+  if (over_) return false;
+  const runtime::Timer searching;
+  std::vector<Pick> picks;
+  std::vector<Observation> observations;
+  propose(trials, picks, observations);
+  result_.searching_seconds += searching.seconds();
+  if (picks.empty()) {
+    strategy_->observe(observations);
+    finish(options_.strategy == SearchStrategy::Replay ? "all records replayed"
+                                                       : "the design space is exhausted",
+           records::SessionState::Finished);
+    return false;
+  }
+  measure(picks, observations);
+  const runtime::Timer learning;
+  strategy_->observe(observations);
+  space_.forget();
+  result_.filtered = space_.counts().by_name();
+  result_.searching_seconds += learning.seconds();
+  best_by_round_.push_back(best_);
+  ++rounds_;
+  if (result_.interrupted) {
+    finish("stopped by the user", records::SessionState::Interrupted);
+  } else if (options_.seconds > 0 && clock_.seconds() > options_.seconds) {
+    finish("the time is spent", records::SessionState::Finished);
+  } else if (stop_if_hopeless()) {
+    return false;
+  } else if (options_.plateau > 0 && since_improvement_ >= options_.plateau) {
+    finish("no improvement of 1 % in " + std::to_string(since_improvement_) + " trials",
+           records::SessionState::Finished);
+  }
+  return !over_;
+}
+
+void Session::finish(const std::string& reason, records::SessionState state) {
+  if (over_) return;
+  over_ = true;
+  result_.reason = reason;
+  result_.filtered = space_.counts().by_name();
+  store_.end_session(uid_, state, reason);
+}
+
+/// Nothing works: say so early, with the commonest error.
+bool Session::stop_if_hopeless() {
+  if (result_.failed < HopelessAfter || result_.failed < result_.measured || best_ > 0) return false;
+  const auto commonest = std::max_element(errors_.begin(), errors_.end(), [](const auto& a, const auto& b) {
+    return a.second.first < b.second.first;
+  });
+  finish("the first " + std::to_string(result_.measured) + " candidates all failed, " +
+             std::to_string(commonest->second.first) + " of them with \"" + commonest->first + "\"",
+         records::SessionState::Failed);
+  return true;
+}
+
+void Session::propose(int trials, std::vector<Pick>& picks, std::vector<Observation>& known) {
+  waiting_.clear();
+  if (!started_) {
+    // The default schedule first: it is what every gain is measured against.
+    started_ = true;
+    const Schedule s = workload_.default_schedule(target_);
+    const StructuralHash hash = structural_hash(s.program());
+    Point first = space_.first_point();
+    const bool is_point = space_.scheduled_hash(first) == hash;
+    add(picks, known, is_point ? std::optional(std::move(first)) : std::nullopt, s.trace(), s.program());
+    if (auto it = measured_.find(low(hash)); it != measured_.end() && it->second)
+      result_.default_ms = *it->second * 1e3;
+  }
+  for (int fruitless = 0; static_cast<int>(picks.size()) < trials && fruitless < FruitlessProposals;) {
+    const std::vector<Point> points = strategy_->propose(static_cast<std::size_t>(trials) - picks.size());
+    if (points.empty()) break;
+    const std::size_t before = picks.size();
+    for (const Point& point : points) {
+      const std::optional<StructuralHash> hash = space_.scheduled_hash(point);
+      if (hash && measured_.count(low(*hash)) != 0) {
+        known.push_back({point, measured_.at(low(*hash))});
+        ++result_.known;
+        continue;
+      }
+      add(picks, known, point, space_.trace(point), space_.schedule(point).program());
+    }
+    fruitless = picks.size() == before ? fruitless + 1 : 0;
+    // What was known already is news to the strategy.
+    if (fruitless > 0) {
+      strategy_->observe(known);
+      known.clear();
+    }
+  }
+}
+
+/// Adds a pick unless its program is known, or is in the batch already, or breaks a condition on whole programs.
+bool Session::add(std::vector<Pick>& picks, std::vector<Observation>& known, std::optional<Point> point,
+                  Trace trace, const Program& program) {
+  const StructuralHash hash = structural_hash(program);
+  if (auto it = measured_.find(low(hash)); it != measured_.end()) {
+    ++result_.known;
+    if (point) known.push_back({std::move(*point), it->second});
+    return false;
+  }
+  for (const Pick& pick : picks) {
+    if (pick.candidate.hash != hash) continue;
+    ++result_.known;
+    if (point) waiting_.push_back({std::move(*point), std::nullopt});
+    return false;
+  }
+  try {
+    verify(program, target_);
+  } catch (const ScheduleError&) {
+    if (point) known.push_back({std::move(*point), std::nullopt});
+    measured_[low(hash)] = std::nullopt;
+    return false;
+  }
+  picks.push_back({std::move(point), {std::move(trace), program, hash}});
+  return true;
+}
+
+void Session::measure(std::vector<Pick>& picks, std::vector<Observation>& observations) {
+  PointSet points(space_.decisions().size());
+  for (const Pick& pick : picks) {
+    if (pick.point) points.add(*pick.point);
+  }
+  const std::vector<float> expected = strategy_->expect(points);
+
+  MeasureOptions how;
+  how.timeout = options_.trial_timeout;
+  how.give_up_above = best_;
+  how.stop = [this] {
+    if (options_.stop && options_.stop()) result_.interrupted = true;
+    return result_.interrupted || (options_.seconds > 0 && clock_.seconds() > options_.seconds);
+  };
+  how.on_result = [this](const Measurement& m) { tell(m); };
+  std::vector<Candidate> candidates;
+  for (const Pick& pick : picks) candidates.push_back(pick.candidate);
+  const runtime::Timer timer;
+  const std::vector<Measurement> results = measurer_.measure(task_, candidates, how);
+  result_.measuring_seconds += timer.seconds();
+
+  std::vector<records::Trial> batch;
+  std::vector<float> label, score;
+  std::size_t with_point = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const bool good = results[i].failure == records::Failure::None;
+    const std::optional<double> seconds = good ? std::optional(results[i].p10()) : std::nullopt;
+    measured_[low(picks[i].candidate.hash)] = seconds;
+    record(picks[i], results[i], batch);
+    if (!picks[i].point) continue;
+    observations.push_back({*picks[i].point, seconds});
+    if (with_point < expected.size() && seconds) {
+      label.push_back(static_cast<float>(1 / *seconds));
+      score.push_back(expected[with_point]);
+    }
+    ++with_point;
+  }
+  for (Observation& twin : waiting_) {
+    const std::optional<StructuralHash> hash = space_.scheduled_hash(twin.point);
+    if (!hash || measured_.count(low(*hash)) == 0) continue;  // its twin was not measured
+    twin.seconds = measured_.at(low(*hash));
+    observations.push_back(std::move(twin));
+  }
+  waiting_.clear();
+  if (label.size() >= 2) {
+    accuracy_pairs_ += static_cast<double>(label.size() * (label.size() - 1)) / 2;
+    accuracy_right_ +=
+        pairwise_accuracy(label, score) * static_cast<double>(label.size() * (label.size() - 1)) / 2;
+    result_.model_accuracy = accuracy_right_ / accuracy_pairs_;
+  }
+  store_.commit(uid_, batch, "{}");
+}
+
+void Session::record(const Pick& pick, const Measurement& m, std::vector<records::Trial>& batch) {
+  const bool good = m.failure == records::Failure::None;
+  records::Trial trial;
+  trial.key = key_;
+  trial.trace = pick.candidate.trace.to_json(true);
+  trial.scheduled = pick.candidate.hash;
+  trial.failure = m.failure;
+  trial.error_code = m.error_code;
+  trial.error_text = m.error_text;
+  if (good) trial.times = m.seconds;
+  trial.provenance = this_provenance();
+  trial.binary = m.binary;
+  trial.regime = records::Regime::Warm;
+  trial.seed = options_.seed;
+  trial.round = rounds_;
+  trial.proposal = result_.measured;
+  trial.verification = {good, m.max_error, 1.0, "unscheduled"};
+  batch.push_back(std::move(trial));
+
+  const double seconds = m.p10();
+  if (good && result_.measured == 0 && result_.default_ms == 0) result_.default_ms = seconds * 1e3;
+  ++result_.measured;
+  ++since_improvement_;
+  if (!good) {
+    ++result_.failed;
+    const std::string kind(records::to_string(m.failure));
+    ++result_.failures[kind];
+    auto& [count, text] = errors_[kind];
+    if (count++ == 0) text = m.error_text;
+    const auto commonest = std::max_element(errors_.begin(), errors_.end(), [](const auto& a, const auto& b) {
+      return a.second.first < b.second.first;
+    });
+    result_.first_error = commonest->second.second;
+    return;
+  }
+  if (best_ == 0 || seconds < best_) {
+    if (best_ == 0 || seconds < Improvement * plateau_best_) {
+      since_improvement_ = 0;
+      plateau_best_ = seconds;
+    }
+    best_ = seconds;
+    result_.best_ms = best_ * 1e3;
+  }
+}
+
+/// Progress, as results come in; the search itself hears of them when the whole batch is done.
+void Session::tell(const Measurement& m) {
+  ++told_;
+  const bool good = m.failure == records::Failure::None;
+  if (!good) ++told_failed_;
+  if (good && (told_best_ == 0 || m.p10() < told_best_)) told_best_ = m.p10();
+  if (!options_.on_trial) return;
+  TuneProgress p;
+  p.workload = workload_.spec;
+  p.trial = told_;
+  p.trials = options_.trials;
+  p.seconds = clock_.seconds();
+  p.best_ms = (told_best_ > 0 && (best_ == 0 || told_best_ < best_) ? told_best_ : best_) * 1e3;
+  if (told_ == 1 && good && result_.default_ms == 0) told_default_ = m.p10();
+  p.default_ms = result_.default_ms > 0 ? result_.default_ms : told_default_ * 1e3;
+  p.failures = told_failed_;
+  p.last = good ? std::to_string(m.p10() * 1e3) + " ms" : std::string(records::to_string(m.failure));
+  options_.on_trial(p);
+}
+
+TuneSpace describe_space(const Workload& workload, const Target& target, const TuneOptions& options) {
+  const ScheduleSpace space(workload.program, target, space_options(workload, target, options));
+  TuneSpace result;
+  result.points = space.size();
+  result.templates = static_cast<int>(space.templates().size());
+  for (const ScheduleTemplate& made : space.templates()) {
+    for (const OpenStep& open : made.open()) {
+      auto known = std::find_if(result.decisions.begin(), result.decisions.end(),
+                                [&](const TuneSpace::Decision& d) { return d.name == open.name; });
+      if (known == result.decisions.end()) {
+        known = result.decisions.insert(result.decisions.end(), TuneSpace::Decision{open.name, {}});
+      }
+      for (const Decided& value : open.values) {
+        if (std::find(known->options.begin(), known->options.end(), value) == known->options.end())
+          known->options.push_back(value);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace lathe::tuner
