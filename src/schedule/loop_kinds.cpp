@@ -75,6 +75,14 @@ void run_parallel(Edit& edit) {
   const Path path = edit.loop(0);
   need_serial(edit, path);
   need_no_other(edit, path, ForKind::Parallel);
+  for (const Stmt& s : path) {
+    const For* outer = s.as<For>();
+    if (outer && outer->for_kind == ForKind::Vectorized) {
+      edit.refuse(code::S018, "it lies in loop \"" + outer->var.name() + "\", which is vectorized",
+                  {{s.get(), "outer"}, {path.back().get(), "here"}},
+                  "run a loop outside the vectors in parallel");
+    }
+  }
   need_independent(edit, path,
                    "rfactor the reduction over this loop first: the partial results are independent");
   edit.set_body(replace(path, with_kind(path.back(), ForKind::Parallel)));
