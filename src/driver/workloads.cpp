@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "lathe/workload.h"
+#include "support/nearest.h"
 
 namespace lathe {
 namespace {
@@ -165,7 +166,10 @@ class SpecReader {
       const std::string name = word();
       const auto found = std::find(param.words.begin(), param.words.end(), name);
       if (found != param.words.end()) return found - param.words.begin();
-      fail(code::W004, "\"" + key + "\" is one of " + joined(param.words) + ", not \"" + name + "\"", start);
+      fail(code::W004,
+           "\"" + key + "\" is one of " + joined(param.words) + ", not \"" + name + "\"" +
+               did_you_mean(name, param.words),
+           start);
     }
     auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
     if (error != std::errc()) fail(code::W004, "\"" + key + "\" needs an integer");
@@ -186,7 +190,8 @@ class SpecReader {
       if (kind.name == name) return kind;
       names.push_back(kind.name);
     }
-    throw UserError(code::W003, "no workload is called \"" + name + "\"\n  workloads: " + joined(names));
+    throw UserError(code::W003, "no workload is called \"" + name + "\"" + did_you_mean(name, names) +
+                                    "\n  workloads: " + joined(names));
   }
   [[noreturn]] void unknown_key(const WorkloadKind& kind, const std::string& key, std::size_t start) const {
     std::vector<std::string> keys;

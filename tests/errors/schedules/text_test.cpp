@@ -32,12 +32,14 @@ TEST_CASE("malformed specifications point at the place") {
   CHECK(parse("matmul:f99") ==
         "workload: \"f99\" is no element type; f32, f64, f16, bf16, i8 … u64\n  matmul:f99\n            ^  "
         "[LTH-W004]");
-  CHECK(parse("conv2d(layout=nwch)") ==
-        "workload: \"layout\" is one of nhwc, nchw, not \"nwch\"\n  conv2d(layout=nwch)\n                ^  "
+  CHECK(parse("conv2d(layout=ncwh)") ==
+        "workload: \"layout\" is one of nhwc, nchw, not \"ncwh\" (did you mean \"nchw\"?)\n  "
+        "conv2d(layout=ncwh)\n                ^  "
         "[LTH-W004]");
   CHECK(parse("conv2d(layout=2)") ==
         "workload: \"layout\" is one of nhwc, nchw\n  conv2d(layout=2)\n                ^  [LTH-W004]");
   CHECK(parse("matmul(m=4x4)") == "workload: expected ')'\n  matmul(m=4x4)\n            ^  [LTH-W001]");
+  CHECK(parse("sofmax(m=4)").find("no workload is called \"sofmax\" (did you mean \"softmax\"?)\n") == 0);
   CHECK(parse("nothing").find("no workload is called \"nothing\"\n  workloads: add_relu_sigmoid, ") == 0);
 }
 
