@@ -236,6 +236,18 @@ class Schedule {
   /// Puts the init into a nest of its own before `loop`. Returns the init block; the pair counts as one reduction.
   BlockRef decompose_reduction(BlockRef block, LoopRef loop, Site site = Site::current());
 
+  /// Pads the domains of a block's variables to multiples, one a variable (1: as it is). Operands that the padded variables
+  /// index are read from copies that hold zeros beyond the old ends; what the block writes grows likewise, and nobody reads
+  /// the surplus. Returns the copying blocks, in the order of the block's reads: a place to pack.
+  ///
+  ///     for i: for j in 0..29: for k:     for k: for j in 0..32: B_padded(k, j) = j < 29 ? B(k, j) : 0
+  ///       C(i, j) += A(i, k) * B(k, j) => for i: for j in 0..32: for k: C(i, j) += A(i, k) * B_padded(k, j)
+  ///
+  /// Conditions: the block's loops are as it was computed, one a variable; it writes an intermediate; a padded variable
+  /// stands alone in the subscripts that mention it; a padded reduce variable indexes every factor of a sum of products.
+  std::vector<BlockRef> pad_einsum(BlockRef block, const std::vector<Expr>& multiples,
+                                   Site site = Site::current());
+
   // ---- layouts, hints ---------------------------------------------------------------------------
 
   /// Stores the buffer that the block writes (`buffer` < 0) or its read `buffer` in another layout: element [i…] at

@@ -20,6 +20,9 @@ namespace lathe::lower {
 namespace {
 
 constexpr std::int64_t kMaxUnrolledChunks = 16;
+/// Vectors side by side where functions are computed: a polynomial is a chain of dependent operations, of which a core's
+/// schedulers hold too few to overlap two that follow one another.
+constexpr std::int64_t kChainsSideBySide = 2;
 
 struct NoVectorForm {};
 
@@ -232,6 +235,17 @@ int widest(const Stmt& s) {
   return bits;
 }
 
+/// Does the statement call a function that becomes a polynomial?
+bool computes_functions(const Stmt& s) {
+  bool found = false;
+  walk(s, {}, [&](const Expr& e) {
+    const Call* c = e.as<Call>();
+    found |= c && c->op < Intrinsic::Sqrt;
+    return !found;
+  });
+  return found;
+}
+
 class Vectorization : public Mutator {
  public:
   explicit Vectorization(int vector_bits) : vector_bits_(vector_bits) {}
@@ -252,7 +266,9 @@ class Vectorization : public Mutator {
   Stmt vectors(const For& n, const Stmt& body) const {
     const std::optional<std::int64_t> extent = as_int(n.extent);
     if (!extent) throw NoVectorForm();
-    const std::int64_t native = std::max(1, vector_bits_ / widest(body));
+    std::int64_t native = std::max(1, vector_bits_ / widest(body));
+    if (native > 1 && *extent >= kChainsSideBySide * native && computes_functions(body))
+      native *= kChainsSideBySide;
     const std::int64_t chunks = *extent / native, rest = *extent % native;
     std::vector<Stmt> out;
     if (chunks > 0 && native > 1) {

@@ -1,6 +1,7 @@
 #include "lathe/schedule.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "schedule/edit.h"
 #include "schedule/legality.h"
@@ -68,7 +69,12 @@ class Renumbering {
   Arg operator()(const Arg& arg) const {
     if (const LoopRef* l = arg.get<LoopRef>()) return Arg(LoopRef(at(l->id())));
     if (const BlockRef* b = arg.get<BlockRef>()) return Arg(BlockRef(at(b->id())));
-    if (const Expr* e = arg.get<Expr>()) return Arg(factors(*e));
+    if (const Expr* e = arg.get<Expr>()) return Arg(factors(*e, {}));
+    if (const IndexMap* m = arg.get<IndexMap>()) {
+      IndexMap out = *m;
+      for (Expr& e : out.to) e = factors(e, m->from);
+      return Arg(std::move(out));
+    }
     if (const ArgList* list = arg.get<ArgList>()) {
       ArgList out;
       for (const Arg& a : *list) out.push_back((*this)(a));
@@ -78,12 +84,16 @@ class Renumbering {
   }
 
  private:
-  /// Factors are variables named f<id>.
-  Expr factors(const Expr& e) const {
+  /// Factors are variables named f<id>; `own` are not, whatever their names.
+  Expr factors(const Expr& e, const std::vector<Var>& own) const {
     VarMap values;
     for (const Var& v : free_vars(e)) {
-      if (v.name().size() < 2 || v.name()[0] != 'f') continue;
-      const std::uint32_t id = at(static_cast<std::uint32_t>(std::stoul(v.name().substr(1))));
+      std::uint32_t recorded = 0;
+      const char *digits = v.name().data() + 1, *end = v.name().data() + v.name().size();
+      if (v.name().size() < 2 || v.name()[0] != 'f' || std::from_chars(digits, end, recorded).ptr != end)
+        continue;
+      if (std::ranges::any_of(own, [&](const Var& o) { return o.same_as(v); })) continue;
+      const std::uint32_t id = at(recorded);
       if (id < handles_.size() && handles_[id].kind == HandleKind::Factor) {
         values.emplace(v.node(), Var(static_cast<const VarNode*>(handles_[id].node.get())));
       }
@@ -404,6 +414,15 @@ BlockRef Schedule::rfactor(BlockRef block, LoopRef loop, int axis, Site site) {
 }
 BlockRef Schedule::decompose_reduction(BlockRef block, LoopRef loop, Site site) {
   return as_blocks(apply(make_step("decompose_reduction", block, loop), site))[0];
+}
+
+std::vector<BlockRef> Schedule::pad_einsum(BlockRef block, const std::vector<Expr>& multiples, Site site) {
+  ArgList list;
+  for (const Expr& m : multiples) {
+    const std::optional<std::int64_t> value = as_int(m);
+    list.push_back(value ? Arg(*value) : Arg(m));
+  }
+  return as_blocks(apply(make_step("pad_einsum", block, list), site));
 }
 
 void Schedule::transform_layout(BlockRef block, int buffer, const IndexMap& map, Site site) {

@@ -55,7 +55,7 @@ class Writer {
     for (const Expr& e : map.to) to += (to.empty() ? "" : ", ") + expr(e);
     std::string vars;
     for (const Var& v : map.from) vars += "Var " + v.name() + "(" + quoted(v.name()) + "); ";
-    return "[] { " + vars + "return IndexMap{{" + from + "}, {" + to + "}}; }()";
+    return "[&] { " + vars + "return IndexMap{{" + from + "}, {" + to + "}}; }()";
   }
 
   /// `list` is the C++ type of a list argument.
@@ -77,6 +77,7 @@ class Writer {
     if (step.op == "get_block") return "s.blocks()[" + arg(step.args.at(0), "") + "]";
     if (step.op == "get_loops") return "s.loops(" + arg(step.args.at(0), "") + ")";
     const char* list = step.op == "split"                          ? "std::vector<SplitFactor>"
+                       : step.op == "pad_einsum"                   ? "std::vector<Expr>"
                        : step.op == "fuse" || step.op == "reorder" ? "std::vector<LoopRef>"
                                                                    : "std::vector<std::int64_t>";
     std::string args;
@@ -93,7 +94,8 @@ class Writer {
     }
     std::string text = call(step);
     const bool returns_list = step.op == "get_loops" || step.op == "split" ||
-                              step.op == "sample_perfect_tile" || step.op == "sample_tile";
+                              step.op == "sample_perfect_tile" || step.op == "sample_tile" ||
+                              step.op == "pad_einsum";
     std::vector<std::string> fresh;
     if (step.outputs.empty()) {
       out_ += "  " + text + ";";

@@ -50,8 +50,11 @@ void run_transform_layout(Edit& edit) {
   const Stmt self = from.back();
   const Block& block = *self.as<Block>();
   const std::int64_t which = edit.integer(1);
-  const IndexMap* map = edit.arg(2).get<IndexMap>();
-  if (!map) edit.refuse(code::S003, "argument 3 is not an index map");
+  const IndexMap* given = edit.arg(2).get<IndexMap>();
+  if (!given) edit.refuse(code::S003, "argument 3 is not an index map");
+  IndexMap decided = *given;
+  for (Expr& e : decided.to) e = edit.decided(e);
+  const IndexMap* map = &decided;
   const std::vector<BufferRegion>& list = which < 0 ? block.writes : block.reads;
   const std::size_t at = which < 0 ? 0 : static_cast<std::size_t>(which);
   if (at >= list.size())

@@ -16,7 +16,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> groups;
-  std::string json, markdown, key;
+  std::string json, markdown, key, db;
   std::vector<int> threads;
   bool quick = false, cold = false, list = false;
 };
@@ -37,9 +37,10 @@ void start_without_overrides(char** argv) {
 }
 
 Row measure_case(const std::string& group, const Case& what, int threads, const Sampling& sampling,
-                 bool quick) {
+                 const Options& options) {
   Problem problem = make_problem(what, threads);
-  problem.patient = group == "tuned" && !quick;
+  problem.patient = group == "tuned" && !options.quick;
+  problem.records = options.db;
   std::vector<Callable> callables = make_peers(problem);
   const std::size_t peers = callables.size();
   if (auto ours = make_ours(group, problem)) callables.push_back(std::move(*ours));
@@ -76,7 +77,7 @@ std::vector<Row> measure_group(const std::string& group, const Options& options,
   for (int threads : options.threads) {
     for (const Case& what : cases_of(group, options.quick)) {
       if (options.key.empty() || options.key == what.key)
-        show(measure_case(group, what, threads, sampling, options.quick));
+        show(measure_case(group, what, threads, sampling, options));
     }
     for (Row& row : run_measurements(group, {options.quick, threads})) show(std::move(row));
   }
@@ -139,6 +140,7 @@ int main(int argc, char** argv) {
   app.add_option("--group", options.groups, "hand, default, math, compile, tuned (default: all)")
       ->check(CLI::IsMember(AllGroups));
   app.add_option("--key", options.key, "only this operator, e.g. C2D");
+  app.add_option("--db", options.db, "the database whose best schedules group tuned measures");
   app.add_option("--threads", options.threads, "numbers of threads (default: 1 and 2)")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);

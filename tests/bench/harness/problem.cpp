@@ -40,6 +40,7 @@ const char* unit_name(Unit unit) {
     case Unit::GigabytesPerSecond: return "GB/s";
     case Unit::NanosecondsPerElement: return "ns/element";
     case Unit::Milliseconds: return "ms";
+    case Unit::Megabytes: return "MB";
   }
   return "";
 }
@@ -59,6 +60,7 @@ double Problem::in_unit(double seconds) const {
     case Unit::GigabytesPerSecond: return bytes / seconds * 1e-9;
     case Unit::NanosecondsPerElement: return seconds * 1e9 / static_cast<double>(element_count(output));
     case Unit::Milliseconds: return seconds * 1e3;
+    case Unit::Megabytes: break;  // no time
   }
   return seconds;
 }

@@ -51,7 +51,7 @@ struct Operand {
 };
 
 /// How a row states its speed.
-enum class Unit { GflopsPerSecond, GigabytesPerSecond, NanosecondsPerElement, Milliseconds };
+enum class Unit { GflopsPerSecond, GigabytesPerSecond, NanosecondsPerElement, Milliseconds, Megabytes };
 const char* unit_name(Unit unit);
 /// Whether a larger value is the better one.
 bool higher_is_better(Unit unit);
@@ -59,6 +59,7 @@ bool higher_is_better(Unit unit);
 struct Problem {
   Case what;
   int threads = 1;
+  std::string records;   ///< the database of tuned schedules; empty: none
   bool patient = false;  ///< peers that take minutes to get ready (an autoscheduler's search) may take part
   std::vector<Operand> operands;
   Shape output;

@@ -1,0 +1,49 @@
+// Elementwise blocks go into their consumers: what is cheap is computed again rather than stored and loaded.
+
+#include "driver/rules/rule.h"
+#include "ir/visitor.h"
+
+namespace lathe::rules {
+namespace {
+
+bool calls_functions(const Block& block) {
+  bool found = false;
+  walk(block.body, {}, [&](const Expr& e) {
+    const Call* c = e.as<Call>();
+    found |= c && c->op <= Intrinsic::Rsqrt;
+    return !found;
+  });
+  return found;
+}
+
+bool guards_loads(const Block& block) {
+  bool found = false;
+  walk(block.body, {}, [&](const Expr& e) {
+    found |= e.as<Select>() != nullptr;
+    return !found;
+  });
+  return found;
+}
+
+bool applies(Schedule& s, BlockRef b, const Context&) {
+  const Block& block = s.get(b);
+  if (block.is_reduction() || writes_output(s, b)) return false;
+  const std::vector<BlockRef> consumers = consumers_of(s, b);
+  bool into_reduction = false, repeated = consumers.size() > 1;
+  for (BlockRef c : consumers) {
+    into_reduction |= s.get(c).is_reduction();
+    repeated |= iterations(s, c) > iterations(s, b);
+  }
+  // A value that is dear, or guarded (padding), is computed once.
+  if (calls_functions(block) && (repeated || into_reduction)) return false;
+  return !(guards_loads(block) && into_reduction);
+}
+
+void apply(Schedule& s, BlockRef b, const Context&) { s.compute_inline(b); }
+
+}  // namespace
+
+const Rule inline_elementwise = {"inline_elementwise", "put cheap elementwise blocks into their consumers",
+                                 applies, apply};
+
+}  // namespace lathe::rules

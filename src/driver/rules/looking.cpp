@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include "arith/analyzer.h"
+#include "driver/rules/rule.h"
+#include "ir/visitor.h"
+
+namespace lathe::rules {
+
+Context::Context(const Target& target, const RuleOptions& options)
+    : options_(options),
+      lanes_(target.is_cpu() ? std::max<std::int64_t>(1, target.cpu().lanes(32)) : 4),
+      registers_(target.is_cpu() ? target.cpu().vector_registers : 16),
+      cores_(target.is_cpu() ? target.cpu().cores : 1),
+      last_level_bytes_(target.is_cpu() ? target.cpu().last_level_bytes() : 1 << 20) {}
+
+Expr Context::choose(Schedule& s, std::int64_t best, std::vector<std::int64_t> others) const {
+  if (!open()) return Expr(best);
+  std::erase(others, best);
+  others.insert(others.begin(), best);
+  return s.sample_choice(others);
+}
+
+bool attempt(Schedule& s, const std::function<void(Schedule&)>& step) {
+  Schedule trial = s.fork();
+  try {
+    step(trial);
+  } catch (const ScheduleError&) {
+    return false;
+  }
+  s = std::move(trial);
+  return true;
+}
+
+bool alive(const Schedule& s, BlockRef b) {
+  try {
+    s.get(b);
+    return true;
+  } catch (const ScheduleError&) {
+    return false;
+  }
+}
+
+std::int64_t extent(const Schedule& s, LoopRef l) { return s.extent(l).value_or(1 << 20); }
+
+std::size_t loop_count(const Schedule& s, BlockRef b) { return s.fork().loops(b).size(); }
+
+std::vector<BlockRef> consumers_of(const Schedule& s, BlockRef b) { return s.fork().consumers(b); }
+
+double iterations(const Schedule& s, BlockRef b) {
+  Schedule look = s.fork();
+  double product = 1;
+  for (LoopRef l : look.loops(b)) product *= static_cast<double>(extent(look, l));
+  return product;
+}
+
+bool writes_output(const Schedule& s, BlockRef b) {
+  const Block& block = s.get(b);
+  return std::ranges::any_of(s.program()->params, [&](const Param& p) {
+    return std::ranges::any_of(block.writes,
+                               [&](const BufferRegion& w) { return p.buffer.same_as(w.buffer); });
+  });
+}
+
+bool has_loop_of_kind(const Schedule& s, BlockRef b, ForKind kind) {
+  Schedule look = s.fork();
+  return std::ranges::any_of(look.loops(b), [&](LoopRef l) { return look.get(l).for_kind == kind; });
+}
+
+std::int64_t value_of(const Schedule& s, const Expr& factor) {
+  if (const std::optional<std::int64_t> value = as_int(factor)) return *value;
+  const std::string& name = factor.as<VarNode>()->name;  // "f7": the handle's number
+  return s.value(Factor(static_cast<std::uint32_t>(std::stoul(name.substr(1))), Var(factor.as<VarNode>())));
+}
+
+std::vector<std::size_t> spatial_variables(const Block& block) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < block.iters.size(); ++i) {
+    if (block.iters[i].kind == IterKind::Spatial) out.push_back(i);
+  }
+  return out;
+}
+
+bool mentions(const BufferRegion& access, const Var& var) {
+  return std::ranges::any_of(access.ranges, [&](const Range& r) { return lathe::mentions(r.min, var); });
+}
+
+}  // namespace lathe::rules

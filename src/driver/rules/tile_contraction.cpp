@@ -1,0 +1,287 @@
+// Contractions (matrix products, convolutions): a tile of sums in registers, its vector operand packed.
+//
+//     for column tile:                          in parallel
+//       pack:  W[.., column tile] -> panel      contiguous, zeros beyond the last column
+//       for rows: for row tile:
+//         sums = 0                              in registers
+//         for reduction:                        sums[row, lane] += x[row] * panel[.., lane]
+//         out[row tile, column tile] = f(sums)  the elementwise consumer, or a copy
+//
+// The *columns* are the innermost dimension of the result. The *vector operand* (weights, B) depends on them and not on
+// the *rows* (pixels, rows of A), which therefore share each vector that is loaded.
+
+#include <algorithm>
+#include <map>
+
+#include "arith/analyzer.h"
+#include "driver/rules/register_tile.h"
+#include "driver/rules/rule.h"
+
+namespace lathe::rules {
+namespace {
+
+constexpr std::int64_t kUnrolledSteps = 9;         ///< of the reduction, where its inner loops are that short
+constexpr std::int64_t kUnrolledOperations = 160;  ///< in all; compile time grows faster than the body
+constexpr double kRowTilesThatPay = 4;             ///< that share a packed panel
+
+/// A block as a contraction. Variables by their position in the block, of extents other than 1 but for `row`.
+struct Contraction {
+  std::vector<std::size_t> spatial;  ///< all spatial variables
+  std::size_t column = 0;
+  std::vector<std::size_t> rows;   ///< spatial, not in the vector operand
+  std::vector<std::size_t> batch;  ///< the other spatial ones, columns apart
+  std::size_t vector_read = 0;
+  bool contiguous = false;  ///< the columns are the vector operand's innermost dimension
+  bool packable = false;    ///< no other operand depends on the columns
+  bool is_row(std::size_t i) const { return std::ranges::count(rows, i) > 0; }
+};
+
+std::int64_t domain(const Block& block, std::size_t i) {
+  return as_int(block.iters[i].extent).value_or(1 << 20);
+}
+
+std::optional<Contraction> contraction(const Block& block) {
+  if (!block.is_reduction() || block.partner.defined() || block.writes.size() != 1 ||
+      block.reads.size() < 2 || block.reducer->name != "sum")
+    return std::nullopt;
+  Contraction c;
+  c.spatial = spatial_variables(block);
+  // The innermost dimension of the result that has an extent.
+  std::optional<std::size_t> column;
+  for (const Range& r : block.writes[0].ranges) {
+    for (std::size_t i : c.spatial) {
+      if (r.min.get() == block.iters[i].var.get() && domain(block, i) != 1) column = i;
+    }
+  }
+  if (!column) return std::nullopt;
+  c.column = *column;
+  std::size_t depend_on_column = 0;
+  for (std::size_t r = 0; r < block.reads.size(); ++r) {
+    if (!mentions(block.reads[r], block.iters[c.column].var)) continue;
+    ++depend_on_column;
+    std::vector<std::size_t> rows;
+    for (std::size_t i : c.spatial) {
+      if (domain(block, i) != 1 && !mentions(block.reads[r], block.iters[i].var)) rows.push_back(i);
+    }
+    if (rows.size() <= c.rows.size()) continue;
+    c.rows = rows;
+    c.vector_read = r;
+    c.contiguous = block.reads[r].ranges.back().min.get() == block.iters[c.column].var.get();
+  }
+  if (c.rows.empty()) return std::nullopt;
+  // Subscripts that are expressions of the columns cannot be packed into panels.
+  c.packable = depend_on_column == 1;
+  for (const Range& r : block.reads[c.vector_read].ranges)
+    c.packable &=
+        r.min.get() == block.iters[c.column].var.get() || !lathe::mentions(r.min, block.iters[c.column].var);
+  if (!c.contiguous && !c.packable) return std::nullopt;
+  for (std::size_t i : c.spatial) {
+    if (i != c.column && !c.is_row(i)) c.batch.push_back(i);
+  }
+  return c;
+}
+
+std::int64_t depth(const Block& block) {
+  std::int64_t product = 1;
+  for (std::size_t i = 0; i < block.iters.size(); ++i) {
+    if (block.iters[i].kind == IterKind::Reduce) product *= domain(block, i);
+  }
+  return product;
+}
+
+bool applies(Schedule& s, BlockRef b, const Context&) {
+  const Block& block = s.get(b);
+  return contraction(block).has_value() && loop_count(s, b) == block.iters.size();
+}
+
+/// One application of the rule, step by step.
+class Tiling {
+ public:
+  Tiling(Schedule& s, BlockRef b, const Context& context)
+      : s_(s), b_(b), context_(context), c_(*contraction(s.get(b))) {
+    for (std::size_t i : c_.spatial) position_.emplace(i, position_.size());
+    row_ = c_.rows.back();
+    if (c_.rows.size() > 1) outer_row_ = c_.rows[c_.rows.size() - 2];
+  }
+
+  void run() {
+    find_consumer();
+    choose_tile();
+    if (pack_) make_panels();
+    tile_consumer();
+    sum_in_registers();
+    if (pack_) place_panels();
+  }
+
+ private:
+  const Block& block() const { return s_.get(b_); }
+
+  /// The block that is tiled: an elementwise consumer that makes an output, or a copy.
+  void find_consumer() {
+    const std::vector<BlockRef> consumers = consumers_of(s_, b_);
+    if (consumers.size() == 1 && is_epilogue(consumers[0]))
+      out_ = consumers[0];
+    else
+      out_ = s_.cache_write(b_, Scope::Local);
+  }
+
+  /// Does the consumer read the sums at its own position, all loops its own?
+  bool is_epilogue(BlockRef consumer) const {
+    const Block& out = s_.get(consumer);
+    if (out.is_reduction() || !writes_output(s_, consumer) || out.iters.size() != c_.spatial.size() ||
+        loop_count(s_, consumer) != out.iters.size())
+      return false;
+    for (const BufferRegion& r : out.reads) {
+      if (!r.buffer.same_as(block().writes[0].buffer)) continue;
+      for (std::size_t d = 0; d < r.ranges.size(); ++d) {
+        if (d >= out.iters.size() || r.ranges[d].min.get() != out.iters[d].var.get()) return false;
+      }
+    }
+    return true;
+  }
+
+  void choose_tile() {
+    TileProblem p;
+    p.rows = domain(block(), row_);
+    if (outer_row_) p.outer_rows = domain(block(), *outer_row_);
+    p.columns = domain(block(), c_.column);
+    p.depth = depth(block());
+    p.lanes = context_.lanes();
+    p.registers = context_.registers();
+    p.both_are_vectors = !c_.packable;
+    std::int64_t all_rows = 1;
+    for (std::size_t i : c_.rows) all_rows *= domain(block(), i);
+    pack_ = c_.packable && p.depth > 1 &&
+            (!c_.contiguous || (p.columns > 2 * p.lanes || p.columns % p.lanes != 0));
+    p.padded_columns = pack_;
+    Tile tile = best_tile(p);
+    // A panel that few tiles share is not worth its making.
+    if (pack_ && c_.contiguous && p.columns % p.lanes == 0 &&
+        static_cast<double>(all_rows) < kRowTilesThatPay * static_cast<double>(tile.rows * tile.outer_rows)) {
+      pack_ = p.padded_columns = false;
+      tile = best_tile(p);
+    }
+    const std::int64_t l = context_.lanes();
+    columns_ = context_.choose(s_, tile.vectors * l, {l, 2 * l, 3 * l, 4 * l});
+    rows_ = context_.choose(s_, tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14});
+    outer_rows_ = outer_row_ ? context_.choose(s_, tile.outer_rows, {1, 2, 3, 4}) : Expr(1);
+    if (context_.open()) {
+      s_.require((rows_ * outer_rows_ + 1) * columns_ <= Expr((context_.registers() - 1) * l));
+    }
+  }
+
+  /// The vector operand as panels of the tile's width, zeros beyond the last column.
+  void make_panels() {
+    std::vector<Expr> multiples(block().iters.size(), Expr(1));
+    multiples[c_.column] = columns_;
+    const Var column = block().iters[c_.column].var;
+    std::vector<Var> from;
+    std::vector<Expr> to{Expr()};
+    for (const Range& r : block().reads[c_.vector_read].ranges) {
+      from.push_back(Var("i" + std::to_string(from.size())));
+      if (r.min.get() == column.get())
+        to[0] = floordiv(from.back(), columns_);
+      else
+        to.push_back(from.back());
+      if (r.min.get() == column.get()) column_dimension_ = from.size() - 1;
+    }
+    to.push_back(floormod(from[column_dimension_], columns_));
+    panels_ = s_.pad_einsum(b_, multiples).at(0);
+    s_.transform_layout(panels_, -1, IndexMap{from, to});
+  }
+
+  void tile_consumer() {
+    const std::vector<LoopRef> loops = s_.loops(out_);
+    auto at = [&](std::size_t variable) { return loops[position_.at(variable)]; };
+    auto [co, ci] = s_.split(at(c_.column), {_, columns_});
+    auto [ro, ri] = s_.split(at(row_), {_, rows_});
+    std::vector<LoopRef> order;
+    for (std::size_t i : c_.batch) order.push_back(at(i));
+    order.push_back(co);
+    LoopRef outer_tile, outer_inner;
+    for (std::size_t i : c_.rows) {
+      if (i == row_) continue;
+      if (i == outer_row_) {
+        auto [o, inner] = s_.split(at(i), {_, outer_rows_});
+        order.push_back(o);
+        outer_inner = inner;
+      } else {
+        order.push_back(at(i));
+      }
+    }
+    order.push_back(ro);
+    if (outer_inner.defined()) order.push_back(outer_inner);
+    order.insert(order.end(), {ri, ci});
+    s_.reorder(order);
+    if (outer_inner.defined()) s_.unroll(outer_inner);
+    s_.unroll(ri);
+    s_.vectorize(ci);
+    column_tile_ = co;
+    tile_ = ro;
+  }
+
+  void sum_in_registers() {
+    s_.compute_at(b_, tile_);
+    s_.set_scope(b_, Scope::Local);
+    // Below the tile: one loop a variable, in the order of the variables.
+    const std::vector<LoopRef> loops = s_.loops(b_);
+    const std::size_t first = loops.size() - block().iters.size();
+    std::vector<LoopRef> order;
+    for (std::size_t i = 0; i < block().iters.size(); ++i) {
+      if (block().iters[i].kind == IterKind::Reduce) order.push_back(loops[first + i]);
+    }
+    const std::vector<LoopRef> reduce = order;
+    for (std::size_t i : c_.spatial) {
+      if (i != c_.column) order.push_back(loops[first + i]);
+    }
+    order.push_back(loops[first + c_.column]);
+    s_.reorder(order);
+    for (std::size_t i : c_.spatial) {
+      if (c_.is_row(i)) s_.unroll(loops[first + i]);
+    }
+    s_.vectorize(loops[first + c_.column]);
+    const std::int64_t operations = value_of(s_, rows_) * value_of(s_, outer_rows_) *
+                                    ((value_of(s_, columns_) + context_.lanes() - 1) / context_.lanes());
+    std::int64_t steps = 1;
+    for (std::size_t i = reduce.size(); i-- > 0;) {
+      steps *= extent(s_, reduce[i]);
+      if (steps > kUnrolledSteps || steps * operations > kUnrolledOperations) break;
+      s_.unroll(reduce[i]);
+    }
+  }
+
+  /// Each panel is made where its column tile begins.
+  void place_panels() {
+    s_.compute_at(panels_, column_tile_);
+    const std::vector<LoopRef> loops = s_.loops(panels_);
+    const std::size_t dimensions = s_.get(panels_).iters.size();
+    const LoopRef lane = loops[loops.size() - dimensions + column_dimension_];
+    std::vector<LoopRef> order(loops.end() - static_cast<std::ptrdiff_t>(dimensions), loops.end());
+    std::erase(order, lane);
+    order.push_back(lane);
+    if (order.size() > 1) s_.reorder(order);
+    s_.vectorize(lane);
+  }
+
+  Schedule& s_;
+  const BlockRef b_;
+  const Context& context_;
+  const Contraction c_;
+  std::map<std::size_t, std::size_t> position_;  ///< of a spatial variable among them
+  std::size_t row_;
+  std::optional<std::size_t> outer_row_;
+  BlockRef out_, panels_;
+  bool pack_ = false;
+  Expr columns_, rows_, outer_rows_;
+  std::size_t column_dimension_ = 0;  ///< of the vector operand
+  LoopRef column_tile_, tile_;
+};
+
+void apply(Schedule& s, BlockRef b, const Context& context) { Tiling(s, b, context).run(); }
+
+}  // namespace
+
+const Rule tile_contraction = {"tile_contraction", "keep a tile of a contraction's sums in registers",
+                               applies, apply};
+
+}  // namespace lathe::rules
