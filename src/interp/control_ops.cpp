@@ -195,6 +195,7 @@ const Instr* spread_next(const Instr* p, Slot* r, Context& c) {
   } else {
     const bool blocks = spreads_blocks(p, r);
     c.self.kernel = static_cast<std::uint32_t>(r[p->b + 3].i);
+    c.self.block = static_cast<std::uint32_t>(r[p->b + 4].i);
     c.self.thread = static_cast<std::uint32_t>(r[p->b + 5].i);
     if (!blocks) ++c.self.epoch;
   }

@@ -5,7 +5,8 @@
 //         if io*8 + ii < 30: A[…]
 //
 // The cut is made at the outermost loop for which a range of iterations satisfies guards below it whatever the inner loops
-// do, so that everything inside, vectors included, is free of masks there. A parallel loop is not cut (two launches cost
+// do, so that everything inside, vectors included, is free of masks there. Only guards of the innermost loops count: what
+// a copy of the code saves elsewhere (the store behind a reduction) is not worth compiling it. A parallel loop is not cut (two launches cost
 // more than a test): its body chooses between the free and the guarded form. At most four copies of a statement arise.
 
 #include <algorithm>
@@ -33,6 +34,53 @@ int size_of(const Stmt& s) {
 }
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+/// Nested loops that run more than once, unrolled ones and lanes apart.
+int deepest(const Stmt& s) {
+  if (const For* loop = s.as<For>()) {
+    const bool counts = loop->for_kind != ForKind::Unrolled && loop->for_kind != ForKind::Vectorized &&
+                        !is_int(loop->extent, 1);
+    return deepest(loop->body) + (counts ? 1 : 0);
+  }
+  if (const Seq* seq = s.as<Seq>()) {
+    int most = 0;
+    for (const Stmt& part : seq->stmts) most = std::max(most, deepest(part));
+    return most;
+  }
+  if (const If* branch = s.as<If>()) {
+    return std::max(deepest(branch->then_case), branch->else_case.defined() ? deepest(branch->else_case) : 0);
+  }
+  if (const Let* let = s.as<Let>()) return deepest(let->body);
+  if (const Allocate* allocate = s.as<Allocate>()) return deepest(allocate->body);
+  return 0;
+}
+
+/// Calls `loop` for each loop and `guard` for each condition of the deepest statements below `s`.
+template <class OnLoop, class OnGuard>
+void each_hot_guard(const Stmt& s, int below, const OnLoop& on_loop, const OnGuard& on_guard) {
+  if (deepest(s) < below) return;
+  if (const For* loop = s.as<For>()) {
+    on_loop(*loop);
+    const bool counts = deepest(s) > deepest(loop->body);
+    return each_hot_guard(loop->body, counts ? below - 1 : below, on_loop, on_guard);
+  }
+  if (const Seq* seq = s.as<Seq>()) {
+    for (const Stmt& part : seq->stmts) each_hot_guard(part, below, on_loop, on_guard);
+  } else if (const If* branch = s.as<If>()) {
+    on_guard(branch->condition);
+    each_hot_guard(branch->then_case, below, on_loop, on_guard);
+    if (branch->else_case.defined()) each_hot_guard(branch->else_case, below, on_loop, on_guard);
+  } else if (const Let* let = s.as<Let>()) {
+    each_hot_guard(let->body, below, on_loop, on_guard);
+  } else if (const Allocate* allocate = s.as<Allocate>()) {
+    each_hot_guard(allocate->body, below, on_loop, on_guard);
+  } else {
+    walk(s, {}, [&](const Expr& e) {
+      if (const Select* select = e.as<Select>()) on_guard(select->condition);
+      return true;
+    });
+  }
+}
 
 class Partition : public Mutator {
  public:
@@ -95,16 +143,12 @@ class Partition : public Mutator {
         }
       }
     };
-    walk(
-        loop.body,
-        [&](const Stmt& s) {
-          if (const For* f = s.as<For>()) analyzer_.bind_extent(f->var, f->extent);
-          if (const If* g = s.as<If>()) consider(g->condition);
-          return true;
-        },
-        [&](const Expr& e) {
-          if (const Select* s = e.as<Select>(); s && is_index_test(s->condition)) consider(s->condition);
-          return true;
+    const bool asked = loop.annotations.count("partition") > 0;  // the user wants all guards gone
+    each_hot_guard(
+        loop.body, asked ? 0 : deepest(loop.body),
+        [&](const For& f) { analyzer_.bind_extent(f.var, f.extent); },
+        [&](const Expr& condition) {
+          if (is_index_test(condition)) consider(condition);
         });
     return guarded ? range : Interval{0, 0};
   }

@@ -25,21 +25,49 @@ struct Widened {
   Expr old_extent, extent;
 };
 
-/// The dimension of an access whose subscript is the variable, by itself; nothing when the access does not mention it.
-std::optional<std::size_t> dimension_of(const Edit& edit, const Stmt& self, const BufferRegion& access,
+/// The subscripts of every access of the block to the buffer. (A region would not do: it leaves out variables of extent 1.)
+std::vector<std::vector<Expr>> subscripts(const Block& block, const Buffer& buffer) {
+  std::vector<std::vector<Expr>> found;
+  for (const Stmt& part : {block.init, block.body}) {
+    if (!part.defined()) continue;
+    walk(
+        part,
+        [&](const Stmt& s) {
+          if (const Store* store = s.as<Store>(); store && store->buffer.same_as(buffer))
+            found.push_back(store->indices);
+          return true;
+        },
+        [&](const Expr& e) {
+          if (const Load* l = e.as<Load>(); l && l->buffer.same_as(buffer)) found.push_back(l->indices);
+          return true;
+        });
+  }
+  return found;
+}
+
+/// The dimension of the buffer that the variable, by itself, subscripts in all accesses; nothing when none mentions it.
+std::optional<std::size_t> dimension_of(const Edit& edit, const Stmt& self, const Buffer& buffer,
                                         const Var& var) {
-  std::optional<std::size_t> found;
-  for (std::size_t d = 0; d < access.ranges.size(); ++d) {
-    if (!mentions(access.ranges[d].min, var)) continue;
-    if (found || access.ranges[d].min.get() != var.get()) {
+  std::optional<std::size_t> dimension;
+  bool first = true;
+  for (const std::vector<Expr>& indices : subscripts(*self.as<Block>(), buffer)) {
+    std::optional<std::size_t> found;
+    bool alone = true;
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      if (!mentions(indices[d], var)) continue;
+      alone &= !found && indices[d].get() == var.get();
+      found = d;
+    }
+    if (!alone || (!first && found != dimension)) {
       edit.refuse(code::S067,
-                  "\"" + access.buffer->name + "\" is subscripted with an expression of \"" + var.name() +
+                  "\"" + buffer->name + "\" is subscripted with an expression of \"" + var.name() +
                       "\", so larger values of it have no place to be padded",
                   {{self.get(), "here"}}, "pad variables that stand alone in a subscript");
     }
-    found = d;
+    dimension = found;
+    first = false;
   }
-  return found;
+  return dimension;
 }
 
 /// Is the block's update `sum + x * y * …` with every factor a load that mentions the variable? Then zeros in the padding
@@ -159,7 +187,7 @@ class Padding {
   std::optional<Stmt> padded_copy(const BufferRegion& access, BufferMap& renamed) {
     std::vector<std::pair<std::size_t, const Widened*>> dimensions;
     for (const Widened& w : widened_) {
-      if (std::optional<std::size_t> d = dimension_of(edit_, self_, access, w.var))
+      if (std::optional<std::size_t> d = dimension_of(edit_, self_, access.buffer, w.var))
         dimensions.emplace_back(*d, &w);
     }
     if (dimensions.empty()) return std::nullopt;
@@ -197,7 +225,7 @@ class Padding {
     for (const BufferRegion& w : block().writes) {
       std::vector<Expr> shape = w.buffer->shape;
       for (const Widened& v : widened_) {
-        if (std::optional<std::size_t> d = dimension_of(edit_, self_, w, v.var)) shape[*d] = v.extent;
+        if (std::optional<std::size_t> d = dimension_of(edit_, self_, w.buffer, v.var)) shape[*d] = v.extent;
       }
       const Buffer grown(w.buffer->name, w.buffer->dtype, std::move(shape), w.buffer->scope);
       enlarged_.emplace(w.buffer.get(), grown);

@@ -14,8 +14,8 @@ std::unique_ptr<::llvm::TargetMachine> make_target_machine(const Machine& machin
 
 Features features_of(const ::llvm::TargetMachine& target);
 
-/// The IR pipeline. The schedule has vectorised and unrolled already: LLVM's own loop and SLP vectorisers and
-/// unroller stay off, which halves the compile time and changes no speed (docs/measurements.md).
+/// The IR pipeline. The schedule has vectorised and unrolled already, so LLVM's loop transformations stay off, which halves
+/// the compile time and changes no speed.
 void optimize(::llvm::Module& module, ::llvm::TargetMachine& target);
 
 /// Machine code as an object file, or as assembly text.

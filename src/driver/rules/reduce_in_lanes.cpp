@@ -4,7 +4,11 @@
 //                                      for 4: for 8 lanes: q[lane] += p[8 * … + lane]
 //                                      for 8: y += q[lane]
 //
+// Where rows share an operand (a matrix by a vector), several of them go side by side: more streams from memory, fewer loads.
+//
 // The last sum is a chain of dependent additions, which in a short row takes as long as the row: hence the step between.
+
+#include <algorithm>
 
 #include "driver/rules/rule.h"
 #include "ir/visitor.h"
@@ -13,6 +17,13 @@ namespace lathe::rules {
 namespace {
 
 constexpr std::int64_t kVectors = 4;  ///< chains side by side, the latency of an addition
+constexpr std::int64_t kRows = 4;     ///< side by side where they share an operand
+
+/// Does some operand not depend on the row, the block's last spatial variable?
+bool rows_share_an_operand(const Block& block, const Var& row) {
+  return block.reads.size() > 1 &&
+         std::ranges::any_of(block.reads, [&](const BufferRegion& r) { return !mentions(r, row); });
+}
 
 bool applies(Schedule& s, BlockRef b, const Context&) {
   const Block& block = s.get(b);
@@ -36,7 +47,27 @@ bool applies(Schedule& s, BlockRef b, const Context&) {
   return along;
 }
 
+/// A row after another has one stream from memory; so several are taken at once.
+void side_by_side(Schedule& s, BlockRef b, const Context& context) {
+  auto [rows, steps] = s.loops<2>(b);
+  auto [block, row] = s.split(rows, {_, context.choose(s, kRows, {1, 2, 4, 8})});
+  auto [step, lanes] =
+      s.split(steps, {_, context.choose(s, 2 * context.lanes(), {context.lanes(), 2 * context.lanes()})});
+  s.reorder({block, step, row, lanes});
+  const BlockRef partial = s.rfactor(b, lanes, s.get(b).writes[0].buffer->rank());
+  s.reverse_compute_at(b, block);
+  s.set_scope(partial, Scope::Local);
+  s.unroll(row);
+  s.vectorize(lanes);
+  const std::vector<LoopRef> last = s.loops(b);
+  s.unroll(last[last.size() - 2]);
+  s.unroll(last.back());
+}
+
 void apply(Schedule& s, BlockRef b, const Context& context) {
+  if (loop_count(s, b) == 2 && s.get(b).iters.size() == 2 &&
+      rows_share_an_operand(s.get(b), s.get(b).iters[0].var))
+    return side_by_side(s, b, context);
   const std::vector<LoopRef> loops = s.loops(b);
   const std::int64_t l = context.lanes(), row = extent(s, loops.back());
   std::int64_t vectors = kVectors;

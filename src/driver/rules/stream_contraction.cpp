@@ -24,8 +24,10 @@ std::optional<std::size_t> column_of(const Block& block) {
     found = i;
   }
   if (!found) return std::nullopt;
+  const Var& step = block.iters.back().var;
   const bool along = std::ranges::any_of(block.reads, [&](const BufferRegion& r) {
-    return !r.ranges.empty() && r.ranges.back().min.get() == block.iters[*found].var.get();
+    return !r.ranges.empty() && r.ranges.back().min.get() == block.iters[*found].var.get() &&
+           mentions(r, step);
   });
   return along ? found : std::nullopt;
 }

@@ -7,6 +7,9 @@
 //         for reduction:                        sums[row, lane] += x[row] * panel[.., lane]
 //         out[row tile, column tile] = f(sums)  the elementwise consumer, or a copy
 //
+// Where both operands depend on the columns (depthwise convolution), a panel would be of no use to other rows; then the
+// column tiles run inside the rows, along memory.
+//
 // The *columns* are the innermost dimension of the result. The *vector operand* (weights, B) depends on them and not on
 // the *rows* (pixels, rows of A), which therefore share each vector that is loaded.
 
@@ -22,6 +25,7 @@ namespace {
 
 constexpr std::int64_t kUnrolledSteps = 9;         ///< of the reduction, where its inner loops are that short
 constexpr std::int64_t kUnrolledOperations = 160;  ///< in all; compile time grows faster than the body
+constexpr std::int64_t kStrip = 8;                 ///< rows of an image that are worked on together
 constexpr double kRowTilesThatPay = 4;             ///< that share a packed panel
 
 /// A block as a contraction. Variables by their position in the block, of extents other than 1 but for `row`.
@@ -38,6 +42,11 @@ struct Contraction {
 
 std::int64_t domain(const Block& block, std::size_t i) {
   return as_int(block.iters[i].extent).value_or(1 << 20);
+}
+
+bool is_summed_over(const Block& block, const BufferRegion& access) {
+  return std::ranges::any_of(
+      block.iters, [&](const IterVar& i) { return i.kind == IterKind::Reduce && mentions(access, i.var); });
 }
 
 std::optional<Contraction> contraction(const Block& block) {
@@ -59,6 +68,7 @@ std::optional<Contraction> contraction(const Block& block) {
   for (std::size_t r = 0; r < block.reads.size(); ++r) {
     if (!mentions(block.reads[r], block.iters[c.column].var)) continue;
     ++depend_on_column;
+    if (!is_summed_over(block, block.reads[r])) continue;  // a factor of each sum, not an operand
     std::vector<std::size_t> rows;
     for (std::size_t i : c.spatial) {
       if (domain(block, i) != 1 && !mentions(block.reads[r], block.iters[i].var)) rows.push_back(i);
@@ -134,7 +144,8 @@ class Tiling {
     for (const BufferRegion& r : out.reads) {
       if (!r.buffer.same_as(block().writes[0].buffer)) continue;
       for (std::size_t d = 0; d < r.ranges.size(); ++d) {
-        if (d >= out.iters.size() || r.ranges[d].min.get() != out.iters[d].var.get()) return false;
+        const bool unit = d < out.iters.size() && is_int(out.iters[d].extent, 1);
+        if (d >= out.iters.size() || (!unit && r.ranges[d].min.get() != out.iters[d].var.get())) return false;
       }
     }
     return true;
@@ -197,19 +208,28 @@ class Tiling {
     auto [ro, ri] = s_.split(at(row_), {_, rows_});
     std::vector<LoopRef> order;
     for (std::size_t i : c_.batch) order.push_back(at(i));
-    order.push_back(co);
+    if (c_.packable) order.push_back(co);
     LoopRef outer_tile, outer_inner;
     for (std::size_t i : c_.rows) {
       if (i == row_) continue;
       if (i == outer_row_) {
-        auto [o, inner] = s_.split(at(i), {_, outer_rows_});
-        order.push_back(o);
-        outer_inner = inner;
+        if (c_.packable) {
+          auto [o, inner] = s_.split(at(i), {_, outer_rows_});
+          order.push_back(o);
+          outer_inner = inner;
+        } else {
+          // A strip of the image: what its producers pad for it stays in the second cache.
+          auto [strip, o, inner] = s_.split(
+              at(i), {_, std::max<std::int64_t>(1, kStrip / value_of(s_, outer_rows_)), outer_rows_});
+          order.insert(order.end(), {strip, o});
+          outer_inner = inner;
+        }
       } else {
         order.push_back(at(i));
       }
     }
     order.push_back(ro);
+    if (!c_.packable) order.push_back(co);
     if (outer_inner.defined()) order.push_back(outer_inner);
     order.insert(order.end(), {ri, ci});
     s_.reorder(order);
@@ -217,7 +237,7 @@ class Tiling {
     s_.unroll(ri);
     s_.vectorize(ci);
     column_tile_ = co;
-    tile_ = ro;
+    tile_ = c_.packable ? ro : co;
   }
 
   void sum_in_registers() {

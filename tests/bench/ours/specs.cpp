@@ -41,7 +41,7 @@ std::optional<std::string> convolution_spec(const Case& what) {
     return spec("conv2d_max_pool", {{"n", c.batch}, {"h", c.in[0]}, {"w", c.in[1]}, {"ci", ci}, {"co", co}});
   }
   Arguments all = {{"n", c.batch}};
-  if (key == "C3D") all.emplace_back("d", c.in[0]);
+  if (key == "C3D") all.emplace_back("depth", c.in[0]);
   all.insert(all.end(), {{"h", c.in[c.in.size() - 2]},
                          {"w", c.in.back()},
                          {"ci", ci},
@@ -78,10 +78,11 @@ std::optional<std::string> spec_of(const Case& what) {
   if (key == "EW") return spec("add_relu_sigmoid", {{"n", v[0]}});
   if (key == "NRM") return spec("norm", {{"b", v[0]}, {"m", v[1]}, {"n", v[2]}});
   if (key == "MBG") return spec("dense", {{"m", v[0]}, {"n", v[2]}, {"k", v[1]}, {"act", 2}});
-  if (key == "QKV") return spec("qkv", {{"m", v[0]}, {"k", v[1]}, {"n", v[2]}});
-  if (key == "TBG")
-    return spec("transposed_batch_matmul", {{"b", v[0]}, {"s", v[1]}, {"h", v[2]}, {"d", v[3]}});
-  if (key == "ATT") return spec("attention", {{"b", v[0]}, {"h", v[1]}, {"s", v[2]}, {"d", v[3]}});
+  if (key == "TBG" || key == "TBS") {
+    return spec("transpose_batch_matmul",
+                {{"b", v[0]}, {"seq", v[1]}, {"heads", v[2]}, {"dim", v[3]}, {"softmax", key == "TBS"}});
+  }
+  if (key == "ATT") return spec("attention", {{"b", v[0]}, {"heads", v[1]}, {"seq", v[2]}, {"dim", v[3]}});
   return std::nullopt;
 }
 

@@ -1,0 +1,124 @@
+// The rules that schedule any program: right at every size round a tile, and in the form that they promise.
+#include "driver/rules/register_tile.h"
+#include "ir/visitor.h"
+#include "lathe/workload.h"
+#include "support/check_schedule.h"
+
+using namespace lathe;
+
+namespace {
+
+std::string check(const Program& program, double tolerance = 0) {
+  Schedule s(program);
+  apply_rules(s, test::avx2());
+  return test::disagreement(s, {}, tolerance);
+}
+
+Program product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Tensor a = placeholder("A", {m, k}, f32), b = placeholder("B", {k, n}, f32);
+  Axis r = reduce_axis(k, "k");
+  Tensor c = compute("C", {m, n}, [&](Var i, Var j) { return sum(a(i, r) * b(r, j), {r}); });
+  return program("product", {a, b}, {c});
+}
+
+int count(const Program& p, ForKind kind) {
+  int found = 0;
+  walk(p->body, [&](const Stmt& s) {
+    const For* loop = s.as<For>();
+    found += loop && loop->for_kind == kind;
+    return true;
+  });
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("products of all sizes round a tile") {
+  for (std::int64_t m : {1, 5, 6, 7, 12, 13}) {
+    for (std::int64_t n : {1, 7, 8, 9, 15, 16, 17, 33}) {
+      INFO(m << " x " << n);
+      CHECK(check(product(m, n, 11)) == "");
+    }
+  }
+}
+
+TEST_CASE("a vector by a matrix, a matrix by a vector") {
+  for (std::int64_t n : {1, 31, 33, 515}) {
+    for (std::int64_t k : {1, 3, 4, 5, 33, 130}) {
+      INFO(n << " " << k);
+      CHECK(check(product(1, n, k)) == "");
+      CHECK(check(product(n, 1, k)) == "");
+    }
+  }
+}
+
+TEST_CASE("an epilogue is computed on the tile of sums") {
+  Tensor a = placeholder("A", {7, 9}, f32), b = placeholder("B", {9, 20}, f32),
+         bias = placeholder("bias", {20}, f32);
+  Axis r = reduce_axis(9, "k");
+  Tensor c = compute("C", {7, 20}, [&](Var i, Var j) { return sum(a(i, r) * b(r, j), {r}); });
+  Tensor out = compute("out", {7, 20}, [&](Var i, Var j) { return relu(c(i, j) + bias(j)); });
+  const Program p = program("fused", {a, b, bias}, {out});
+  CHECK(check(p) == "");
+  Schedule s(p);
+  apply_rules(s, test::avx2());
+  for (const Buffer& temp : s.program()->temps) {
+    if (temp->name == "C") CHECK(temp->scope == Scope::Local);
+  }
+}
+
+TEST_CASE("open choices are legal whatever is chosen") {
+  const Program p = product(13, 29, 40);
+  std::uint64_t state = 1;
+  for (int round = 0; round < 12; ++round) {
+    Schedule s(p, [&](const Instruction&, const std::vector<std::vector<std::int64_t>>& options) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      return static_cast<std::size_t>(state >> 33) % options.size();
+    });
+    try {
+      apply_rules(s, test::avx2(), {.choices = Choices::Open});
+    } catch (const ScheduleError&) {
+      continue;
+    }
+    CHECK(test::disagreement(s) == "");
+  }
+}
+
+TEST_CASE("what can run in parallel and in vectors does") {
+  Schedule s(product(256, 256, 256));
+  apply_rules(s, test::avx2());
+  CHECK(count(s.program(), ForKind::Parallel) == 1);
+  CHECK(count(s.program(), ForKind::Vectorized) >= 2);
+  Schedule serial(product(256, 256, 256));
+  apply_rules(serial, test::avx2(), {.parallel = false});
+  CHECK(count(serial.program(), ForKind::Parallel) == 0);
+}
+
+TEST_CASE("the chosen tile fits the registers and is no slower than any other that does") {
+  for (std::int64_t rows : {1, 2, 7, 13, 56, 128, 1000}) {
+    for (std::int64_t columns : {1, 8, 17, 29, 64, 131, 1024}) {
+      for (std::int64_t registers : {16, 32}) {
+        rules::TileProblem p{.rows = rows, .columns = columns, .depth = 64, .registers = registers};
+        const rules::Tile best = rules::best_tile(p);
+        CHECK(rules::fits(best, registers));
+        for (std::int64_t r = 1; r <= std::min<std::int64_t>(rows, 14); ++r) {
+          for (std::int64_t v = 1; v <= 4; ++v) {
+            const rules::Tile other{1, r, v};
+            if (rules::fits(other, registers))
+              CHECK(rules::cycles(p, best) <= rules::cycles(p, other) * 1.01);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a vectorised loop behind a parallel one is no part of it to the race check") {
+  Tensor a = placeholder("A", {16}, f32);
+  Tensor c = compute("C", {16}, [&](Var i) { return a(i) + 1.f; });
+  Tensor d = compute("D", {16}, [&](Var i) { return a(i) * 2.f; });
+  Schedule s(program("two", {a}, {c, d}));
+  s.parallel(s.loops<1>(s.block(c))[0]);
+  s.vectorize(s.loops<1>(s.block(d))[0]);
+  CHECK(test::disagreement(s) == "");
+}
