@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -16,8 +17,10 @@ namespace {
 
 struct Options {
   std::vector<std::string> groups;
-  std::string json, markdown, key, db;
+  std::string json, markdown, db;
+  std::vector<std::string> keys;
   std::vector<int> threads;
+  int samples = 12;
   bool quick = false, cold = false, list = false;
 };
 
@@ -68,7 +71,8 @@ Row measure_case(const std::string& group, const Case& what, int threads, const 
 std::vector<Row> measure_group(const std::string& group, const Options& options, const Ceilings& ceilings) {
   Sampling sampling;
   sampling.cold = options.cold;
-  if (options.quick) sampling.samples = 10, sampling.sample_seconds = 1e-3;
+  sampling.samples = options.samples;
+  if (options.quick) sampling.sample_seconds = 1e-3;
   std::vector<Row> rows;
   auto show = [&](Row row) {
     std::cout << table_line(row, ceilings) << std::endl;
@@ -76,7 +80,7 @@ std::vector<Row> measure_group(const std::string& group, const Options& options,
   };
   for (int threads : options.threads) {
     for (const Case& what : cases_of(group, options.quick)) {
-      if (options.key.empty() || options.key == what.key)
+      if (options.keys.empty() || std::ranges::count(options.keys, what.key) > 0)
         show(measure_case(group, what, threads, sampling, options));
     }
     for (Row& row : run_measurements(group, {options.quick, threads})) show(std::move(row));
@@ -139,11 +143,13 @@ int main(int argc, char** argv) {
       "Exit code 1: an implementation's output disagreed with the others'.");
   app.add_option("--group", options.groups, "hand, default, math, compile, tuned (default: all)")
       ->check(CLI::IsMember(AllGroups));
-  app.add_option("--key", options.key, "only this operator, e.g. C2D");
+  app.add_option("--key", options.keys, "only this operator, e.g. C2D; may be given again");
   app.add_option("--db", options.db, "the database whose best schedules group tuned measures");
   app.add_option("--threads", options.threads, "numbers of threads (default: 1 and 2)")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
+  app.add_option("--samples", options.samples, "of each implementation (default: 12); more on a busy machine")
+      ->check(CLI::Range(10, 1000));
   app.add_flag("--quick", options.quick, "few cases, one thread, short samples");
   app.add_flag("--cold", options.cold, "evict the caches before every call");
   app.add_flag("--list", options.list, "list the operators and stop");

@@ -7,6 +7,13 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <mutex>
 
@@ -110,9 +117,20 @@ namespace {
 /// What is left to do after our lowering: temporaries into registers, common addresses, loads and addresses that loops
 /// repeat. Everything of O3 that looks for loops to transform, functions to inline or vectors to form finds nothing here and
 /// takes half of the time.
-constexpr const char* kPipeline =
-    "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),sroa,gvn,instcombine,"
-    "simplifycfg)";
+::llvm::FunctionPassManager pipeline() {
+  ::llvm::FunctionPassManager passes;
+  passes.addPass(::llvm::SROAPass(::llvm::SROAOptions::ModifyCFG));
+  passes.addPass(::llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(::llvm::InstCombinePass());
+  passes.addPass(::llvm::SimplifyCFGPass());
+  passes.addPass(::llvm::createFunctionToLoopPassAdaptor(::llvm::LICMPass(::llvm::LICMOptions()),
+                                                         /*UseMemorySSA=*/true));
+  passes.addPass(::llvm::SROAPass(::llvm::SROAOptions::ModifyCFG));
+  passes.addPass(::llvm::GVNPass());
+  passes.addPass(::llvm::InstCombinePass());
+  passes.addPass(::llvm::SimplifyCFGPass());
+  return passes;
+}
 
 }  // namespace
 
@@ -132,9 +150,9 @@ void optimize(::llvm::Module& module, ::llvm::TargetMachine& target) {
   passes.registerFunctionAnalyses(functions);
   passes.registerLoopAnalyses(loops);
   passes.crossRegisterProxies(loops, functions, components, modules);
-  ::llvm::ModulePassManager pipeline;
-  ::llvm::cantFail(passes.parsePassPipeline(pipeline, kPipeline));
-  pipeline.run(module, modules);
+  ::llvm::ModulePassManager all;
+  all.addPass(::llvm::createModuleToFunctionPassAdaptor(pipeline()));
+  all.run(module, modules);
 }
 
 namespace {

@@ -19,10 +19,24 @@ namespace {
 constexpr std::int64_t kVectors = 4;  ///< chains side by side, the latency of an addition
 constexpr std::int64_t kRows = 4;     ///< side by side where they share an operand
 
-/// Does some operand not depend on the row, the block's last spatial variable?
-bool rows_share_an_operand(const Block& block, const Var& row) {
-  return block.reads.size() > 1 &&
-         std::ranges::any_of(block.reads, [&](const BufferRegion& r) { return !mentions(r, row); });
+/// The loop over rows that share an operand: the only one besides the reduction that runs more than once. Undefined: none.
+LoopRef shared_rows(const Schedule& s, BlockRef b, const std::vector<LoopRef>& loops) {
+  const Block& block = s.get(b);
+  LoopRef rows;
+  for (std::size_t l = 0; l + 1 < loops.size(); ++l) {
+    if (extent(s, loops[l]) == 1) continue;
+    if (rows.defined()) return {};
+    rows = loops[l];
+  }
+  if (!rows.defined() || block.reads.size() < 2) return {};
+  for (std::size_t i = 0; i < block.iters.size(); ++i) {
+    if (block.bindings[i].get() != s.get(rows).var.get() || block.iters[i].kind != IterKind::Spatial)
+      continue;
+    for (const BufferRegion& r : block.reads) {
+      if (!mentions(r, block.iters[i].var)) return rows;
+    }
+  }
+  return {};
 }
 
 bool applies(Schedule& s, BlockRef b, const Context&) {
@@ -38,9 +52,12 @@ bool applies(Schedule& s, BlockRef b, const Context&) {
   // Some operand runs along the row, and none has it anywhere but innermost.
   bool along = false;
   for (const BufferRegion& r : block.reads) {
+    const std::vector<Expr>& shape = r.buffer->shape;
     for (std::size_t d = 0; d < r.ranges.size(); ++d) {
       if (!lathe::mentions(r.ranges[d].min, last.var)) continue;
-      if (d + 1 != r.ranges.size()) return false;
+      if (std::any_of(shape.begin() + static_cast<std::ptrdiff_t>(d) + 1, shape.end(),
+                      [](const Expr& e) { return !is_int(e, 1); }))
+        return false;
       along = true;
     }
   }
@@ -48,27 +65,25 @@ bool applies(Schedule& s, BlockRef b, const Context&) {
 }
 
 /// A row after another has one stream from memory; so several are taken at once.
-void side_by_side(Schedule& s, BlockRef b, const Context& context) {
-  auto [rows, steps] = s.loops<2>(b);
+void side_by_side(Schedule& s, BlockRef b, LoopRef rows, LoopRef steps, const Context& context) {
+  const std::int64_t l = context.lanes();
   auto [block, row] = s.split(rows, {_, context.choose(s, kRows, {1, 2, 4, 8})});
-  auto [step, lanes] =
-      s.split(steps, {_, context.choose(s, 2 * context.lanes(), {context.lanes(), 2 * context.lanes()})});
+  auto [step, lanes] = s.split(steps, {_, context.choose(s, 2 * l, {l, 2 * l})});
   s.reorder({block, step, row, lanes});
   const BlockRef partial = s.rfactor(b, lanes, s.get(b).writes[0].buffer->rank());
   s.reverse_compute_at(b, block);
   s.set_scope(partial, Scope::Local);
   s.unroll(row);
   s.vectorize(lanes);
-  const std::vector<LoopRef> last = s.loops(b);
-  s.unroll(last[last.size() - 2]);
-  s.unroll(last.back());
+  std::vector<LoopRef> last = s.loops(b);
+  last.erase(last.begin(), std::ranges::find(last, block) + 1);
+  for (LoopRef each : last) s.unroll(each);
 }
 
 void apply(Schedule& s, BlockRef b, const Context& context) {
-  if (loop_count(s, b) == 2 && s.get(b).iters.size() == 2 &&
-      rows_share_an_operand(s.get(b), s.get(b).iters[0].var))
-    return side_by_side(s, b, context);
   const std::vector<LoopRef> loops = s.loops(b);
+  if (const LoopRef rows = shared_rows(s, b, loops); rows.defined())
+    return side_by_side(s, b, rows, loops.back(), context);
   const std::int64_t l = context.lanes(), row = extent(s, loops.back());
   std::int64_t vectors = kVectors;
   while (vectors > 1 && vectors * l > row) vectors /= 2;

@@ -60,7 +60,9 @@ Tile best_tile(const TileProblem& p) {
     for (std::int64_t rows = 1; rows <= std::min<std::int64_t>(p.rows, p.registers); ++rows) {
       for (std::int64_t outer = 1; outer <= std::min<std::int64_t>(p.outer_rows, 4); ++outer) {
         const Tile tile{outer, rows, vectors};
-        if (!fits(tile, p.registers)) continue;
+        if (!fits(tile, p.registers) || (p.both_are_vectors && outer * vectors > 1)) continue;
+        // Neighbouring sums share what they load: half of the registers are for that.
+        if (p.both_are_vectors && 2 * rows > p.registers) continue;
         const double needed = cycles(p, tile);
         // A tile must earn its code size.
         if (needed < fewest * (outer > best.outer_rows ? 0.97 : 0.999)) {

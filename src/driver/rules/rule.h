@@ -52,6 +52,7 @@ const std::vector<Rule>& table();
 extern const Rule inline_elementwise;
 extern const Rule tile_contraction;
 extern const Rule stream_contraction;
+extern const Rule tile_transposition;
 extern const Rule reduce_in_lanes;
 extern const Rule compute_in_rows;
 extern const Rule vectorize_rows;

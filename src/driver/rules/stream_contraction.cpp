@@ -12,7 +12,7 @@
 namespace lathe::rules {
 namespace {
 
-constexpr std::int64_t kRun = 64;   ///< vectors: 2 KiB of each row, so that prefetchers get going
+constexpr std::int64_t kRun = 128;  ///< vectors: a page of each row, so that prefetchers get going
 constexpr std::int64_t kSteps = 4;  ///< of the reduction for each time that a sum is loaded and stored
 
 /// The one spatial variable with an extent, when it is the innermost subscript of an operand.
@@ -49,7 +49,7 @@ void apply(Schedule& s, BlockRef b, const Context& context) {
   const std::vector<LoopRef> outer = s.loops(store);
   const std::int64_t l = context.lanes();
   auto [run, lanes] =
-      s.split(outer[position], {_, context.choose(s, kRun * l, {16 * l, 32 * l, 64 * l, 128 * l})});
+      s.split(outer[position], {_, context.choose(s, kRun * l, {32 * l, 64 * l, 128 * l, 256 * l})});
   s.vectorize(lanes);
   s.compute_at(b, run);
 

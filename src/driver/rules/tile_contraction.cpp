@@ -23,7 +23,7 @@
 namespace lathe::rules {
 namespace {
 
-constexpr std::int64_t kUnrolledSteps = 9;         ///< of the reduction, where its inner loops are that short
+constexpr std::int64_t kUnrolledSteps = 5;         ///< of the reduction, where its inner loops are that short
 constexpr std::int64_t kUnrolledOperations = 160;  ///< in all; compile time grows faster than the body
 constexpr std::int64_t kStrip = 8;                 ///< rows of an image that are worked on together
 constexpr double kRowTilesThatPay = 4;             ///< that share a packed panel
