@@ -176,9 +176,6 @@ class Tiling {
     columns_ = context_.choose(s_, tile.vectors * l, {l, 2 * l, 3 * l, 4 * l});
     rows_ = context_.choose(s_, tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14});
     outer_rows_ = outer_row_ ? context_.choose(s_, tile.outer_rows, {1, 2, 3, 4}) : Expr(1);
-    if (context_.open()) {
-      s_.require((rows_ * outer_rows_ + 1) * columns_ <= Expr((context_.registers() - 1) * l));
-    }
   }
 
   /// The vector operand as panels of the tile's width, zeros beyond the last column.
