@@ -47,9 +47,10 @@ struct TuneOptions {
   /// Decisions by name (`TuneSpace::decisions`) that are fixed. An unknown one is an error (LTH-U022).
   std::map<std::string, std::vector<std::int64_t>> pinned;
   std::string model;  ///< a pretrained model's file (`lathe model train`); empty: the analytic draft alone
+  bool cold = false;  ///< measure with cold caches; the records say so
   double trial_timeout = 20;  ///< seconds for building and running one candidate
   bool resume = false;  ///< start from what the store has for this key; nothing measured is measured again
-  std::string worker_command;  ///< the program that measures: called as `COMMAND __measure`
+  std::string worker_command;  ///< the program that measures: it calls `serve_as_worker` with its last argument
   std::function<bool()> stop;  ///< asked between trials; true ends the session (it can be resumed)
   /// Called after each trial.
   std::function<void(const struct TuneProgress&)> on_trial;
@@ -122,13 +123,8 @@ struct Measurement {
 /// this process. `give_up_above` (seconds, 0: never): one sample is enough when it is slower.
 Measurement measure_here(const Program& original, const Program& scheduled, const Target& target,
                          double give_up_above = 0);
-/// The child's side of a measurement: reads a request from standard input, writes the result to standard output.
-int measure_worker();
 /// The worker's side of a session. A program that others measure with (`TuneOptions::worker_command`) calls this first with
 /// its last argument; where that is the role of a worker, it serves until the session ends, and the program returns the value.
 std::optional<int> serve_as_worker(const std::string& role);
-/// The same in a child process.
-Measurement measure_in_child(const Program& original, const Trace& trace, const Target& target,
-                             const std::string& command, double timeout, double give_up_above = 0);
 
 }  // namespace lathe

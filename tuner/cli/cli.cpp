@@ -116,7 +116,6 @@ int parse_and_act(int argc, char** argv) {
 }  // namespace command_line
 
 int cli(int argc, char** argv) {
-  if (argc == 2 && std::string(argv[1]) == "__measure") return measure_worker();
   try {
     if (const std::optional<int> served = command_line::serve(argc, argv)) return *served;
     command_line::catch_interrupts();

@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -58,11 +59,25 @@ std::string form(const Workload& workload, const Schedule& schedule, const Targe
   return to_string(schedule.program());
 }
 
+/// "3f2ab1" and longer: a record of the store rather than a workload.
+bool is_record(const std::string& text) {
+  return text.size() >= 6 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 int show(const Context& context, const Options& options) {
-  const Workload workload = Workload::parse(options.spec);
   const Target target = Target::parse(context.target);
-  const Schedule schedule =
-      options.unscheduled ? Schedule(workload.program) : choose(workload, target, context).schedule;
+  Workload workload;
+  std::optional<Schedule> chosen;
+  if (is_record(options.spec)) {
+    const RecordStore store = open_to_read(context);
+    const records::Trial trial = store.trial(options.spec);
+    workload.program = program_from_json(store.trial_with_key(trial.id).value().workload.program_json);
+    chosen = replay(workload, trial);
+  } else {
+    workload = Workload::parse(options.spec);
+    if (!options.unscheduled) chosen = choose(workload, target, context).schedule;
+  }
+  const Schedule schedule = options.unscheduled ? Schedule(workload.program) : std::move(*chosen);
   if (options.steps) {
     show_steps(workload.program, schedule.trace(), options.diff);
   } else if (!options.after.empty()) {
@@ -81,7 +96,9 @@ int show(const Context& context, const Options& options) {
 void add_show(CLI::App& app, Context& context) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("show", "Print a workload's schedule in one of its forms");
-  verb->add_option("workload", options->spec, "name(key=value,…):dtype, or a program in JSON")->required();
+  verb->add_option("workload", options->spec,
+                   "name(key=value,…):dtype, a program in JSON, or a record by leading digits of its id")
+      ->required();
   add_target(*verb, context);
   add_db(*verb, context);
   verb->add_option("--as", options->as, "loops, trace, cpp, json, llvm or asm")

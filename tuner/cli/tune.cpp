@@ -1,30 +1,18 @@
-#include <unistd.h>
+#include "tuner/cli/tune.h"
 
+#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <sstream>
 
-#include "lathe/tuner.h"
+#include "lathe/runtime/affinity.h"
 #include "tuner/cli/interrupt.h"
-#include "tuner/cli/verb.h"
+#include "tuner/cli/progress.h"
+#include "tuner/measure/process_measurer.h"
+#include "tuner/measure/roofline.h"
+#include "tuner/session/session.h"
 
 namespace lathe::command_line {
 namespace {
-
-/// One line that is renewed on a terminal, a line now and then elsewhere.
-void show_progress(const TuneProgress& p) {
-  static const bool terminal = isatty(2) != 0;
-  const bool last = p.trial == p.trials;
-  if (!terminal && !last && p.trial % 8 != 1) return;
-  const double gain = p.best_ms > 0 && p.default_ms > 0 ? p.default_ms / p.best_ms : 0;
-  const double left = p.trial > 0 ? p.seconds / p.trial * (p.trials - p.trial) : 0;
-  std::fprintf(stderr,
-               "%strial %3d/%d  best %.4g ms  %.2fx of the default (%.4g ms)  failed %d  %.0f s, about %.0f "
-               "s left   %s",
-               terminal ? "\r" : "", p.trial, p.trials, p.best_ms, gain, p.default_ms, p.failures, p.seconds,
-               left, terminal && !last ? "" : "\n");
-  std::fflush(stderr);
-}
 
 /// "C.i_1=4" or "C.i.tile=2x4x8".
 std::pair<std::string, std::vector<std::int64_t>> read_pin(const std::string& text) {
@@ -45,89 +33,205 @@ std::pair<std::string, std::vector<std::int64_t>> read_pin(const std::string& te
   return {text.substr(0, equals), values};
 }
 
-int tune_all(const Context& context, const std::vector<std::string>& specs, TuneOptions options) {
-  const Target target = Target::parse(context.target);
-  RecordStore store = open_to_write(context);
-  options.worker_command = std::filesystem::read_symlink("/proc/self/exe").string();
-  options.stop = interrupted;
-  if (!context.json) options.on_trial = show_progress;
+std::unique_ptr<tuner::Measurer> measurer_for(const Context& context, const TuneVerb& options) {
+  tuner::ProcessMeasurerOptions measuring{.command = own_command(context)};
+  measuring.builders = options.builders;
+  measuring.keep_failures = options.keep_failures;
+  return tuner::process_measurer(std::move(measuring));
+}
+
+ordered_json as_json(const TuneResult& r, double roofline_ms) {
+  return {{"workload", r.workload},
+          {"trials", r.measured},
+          {"failed", r.failed},
+          {"failures", r.failures},
+          {"first_error", r.first_error},
+          {"default_ms", r.default_ms},
+          {"best_ms", r.best_ms},
+          {"roofline_ms", roofline_ms},
+          {"space", r.space},
+          {"filtered", r.filtered},
+          {"known", r.known},
+          {"resumed", r.resumed},
+          {"interrupted", r.interrupted},
+          {"reason", r.reason},
+          {"model_accuracy", r.model_accuracy},
+          {"measuring_seconds", r.measuring_seconds},
+          {"searching_seconds", r.searching_seconds}};
+}
+
+void print(const TuneResult& r, double roofline_ms) {
+  std::printf("%s: %s, %d failed; ", r.workload.c_str(), count(r.measured, "trial").c_str(), r.failed);
+  if (r.best_ms > 0) {
+    std::printf("default %.4g ms, best %.4g ms", r.default_ms, r.best_ms);
+    if (roofline_ms > 0) std::printf(", %.0f %% of the roofline", 100 * roofline_ms / r.best_ms);
+    std::printf("; %s\n", r.reason.c_str());
+  } else {
+    std::printf("%s\n", r.reason.c_str());
+  }
+  for (const auto& [kind, n] : r.failures) std::printf("  %d x %s\n", n, kind.c_str());
+  if (r.model_accuracy > 0)
+    std::printf("  the model had %.0f %% of all pairs in the right order beforehand\n",
+                100 * r.model_accuracy);
+}
+
+int exit_code(const std::vector<TuneResult>& results) {
   int code = kDone;
+  for (const TuneResult& r : results) {
+    if (r.interrupted) return kInterrupted;
+    if (r.measured == 0 || r.failed < r.measured || r.best_ms > 0) continue;
+    std::fprintf(
+        stderr,
+        "%s: every candidate failed; the commonest failure said: %s\nthe default schedule stays in use\n",
+        r.workload.c_str(), r.first_error.c_str());
+    code = kFailed;
+  }
+  return code;
+}
+
+/// What a session would search, and about how long it would take, from measuring the default schedule.
+int dry_run(const Context& context, const std::vector<Workload>& workloads, const Target& target,
+            const TuneVerb& options) {
+  const auto measurer = measurer_for(context, options);
+  const int builders = options.builders > 0 ? options.builders : runtime::default_num_threads();
   ordered_json all = ordered_json::array();
-  for (const std::string& spec : specs) {
-    const Workload workload = Workload::parse(spec);
-    if (!context.json) std::fprintf(stderr, "tuning %s for %s\n", workload.spec.c_str(), target.name.c_str());
-    const TuneResult r = tune(workload, target, options, store);
-    all.push_back({{"workload", workload.spec},
-                   {"trials", r.measured},
-                   {"failed", r.failed},
-                   {"default_ms", r.default_ms},
-                   {"best_ms", r.best_ms},
-                   {"failures", r.failures},
-                   {"reason", r.reason},
-                   {"space", r.space},
-                   {"filtered", r.filtered},
-                   {"model_accuracy", r.model_accuracy},
-                   {"measuring_seconds", r.measuring_seconds},
-                   {"searching_seconds", r.searching_seconds},
-                   {"interrupted", r.interrupted}});
-    if (!context.json) {
-      std::printf("%s: %d trials, %d failed; default %.4g ms, best %.4g ms\n", workload.spec.c_str(),
-                  r.measured, r.failed, r.default_ms, r.best_ms);
-      for (const auto& [kind, count] : r.failures) std::printf("  %d x %s\n", count, kind.c_str());
-      std::printf("  %s; the search took %.1f s, measuring %.1f s", r.reason.c_str(), r.searching_seconds,
-                  r.measuring_seconds);
-      if (r.model_accuracy > 0)
-        std::printf("; the model ordered %.0f %% of the pairs right beforehand", r.model_accuracy * 100);
-      std::printf("\n");
-    }
-    if (r.measured > 0 && r.failed == r.measured) {
-      std::fprintf(stderr, "every candidate failed; the first said: %s\nthe default schedule stays in use\n",
-                   r.first_error.c_str());
-      code = kFailed;
-    }
-    if (r.interrupted) {
-      std::fprintf(stderr, "interrupted; go on with --resume\n");
-      code = kInterrupted;
-      break;
-    }
+  for (const Workload& w : workloads) {
+    const TuneSpace space = tune_space(w, target, options.tune);
+    const Schedule s = w.default_schedule(target);
+    const tuner::Candidate batch[] = {{s.trace(), s.program(), structural_hash(s.program())}};
+    tuner::MeasureOptions how;
+    how.timeout = options.tune.trial_timeout;
+    how.cold = options.tune.cold;
+    how.stop = interrupted;
+    const std::vector<Measurement> m = measurer->measure({w.program, target}, batch, how);
+    if (m.empty()) return kInterrupted;
+    const double seconds = options.tune.trials * (m[0].build_seconds / builders + m[0].run_seconds);
+    ordered_json decisions = ordered_json::array();
+    for (const TuneSpace::Decision& d : space.decisions)
+      decisions.push_back({{"name", d.name}, {"options", d.options}});
+    all.push_back({{"workload", w.spec},
+                   {"points", space.points},
+                   {"templates", space.templates},
+                   {"decisions", decisions},
+                   {"default_ms", m[0].p10() * 1e3},
+                   {"estimated_seconds", seconds}});
+    if (context.json) continue;
+    std::printf("%s: %.3g points of %d templates, %s; about %.0f s for %d trials\n", w.spec.c_str(),
+                space.points, space.templates,
+                count(static_cast<std::int64_t>(space.decisions.size()), "decision").c_str(), seconds,
+                options.tune.trials);
+    for (const TuneSpace::Decision& d : space.decisions)
+      std::printf("  %-32s %s\n", d.name.c_str(),
+                  d.options.empty() ? "depends on others"
+                                    : count(static_cast<std::int64_t>(d.options.size()), "option").c_str());
   }
   if (context.json) print_json(all);
-  return code;
+  return kDone;
 }
 
 }  // namespace
 
+int tune(Context& context, const std::vector<Workload>& workloads, TuneVerb options) {
+  const Target target = Target::parse(context.target);
+  options.tune.strategy = search_strategy_named(options.strategy).value();
+  options.tune.stop = interrupted;
+  for (const std::string& pin : options.pins) options.tune.pinned.insert(read_pin(pin));
+  if (options.dry_run) return dry_run(context, workloads, target, options);
+
+  RecordStore store = open_to_write(context);
+  Progress progress(context.json, options.log);
+  std::map<std::string, double> roofline_ms;
+  const tuner::Machine machine = tuner::measure_machine(target);
+  for (const Workload& w : workloads) {
+    const int threads = options.tune.parallel ? runtime::default_num_threads() : 1;
+    roofline_ms[w.spec] = tuner::roofline_seconds(tuner::work_of(w.program), target, machine, threads) * 1e3;
+    progress.set_roofline(w.spec, roofline_ms[w.spec]);
+    progress.log("start", {{"workload", w.spec},
+                           {"target", target.name},
+                           {"trials", options.tune.trials},
+                           {"seed", options.tune.seed},
+                           {"strategy", options.strategy},
+                           {"db", context.db},
+                           {"lathe", version()}});
+    if (!context.json) std::fprintf(stderr, "tuning %s for %s\n", w.spec.c_str(), target.name.c_str());
+  }
+  options.tune.on_trial = [&](const TuneProgress& p) { progress.show(p); };
+  const auto measurer = measurer_for(context, options);
+  std::vector<TuneResult> results;
+  if (workloads.size() == 1)
+    results.push_back(tuner::tune(workloads[0], target, options.tune, store, *measurer));
+  else
+    results = tuner::tune_all(workloads, target, options.tune, store, *measurer, {});
+  progress.finish();
+
+  ordered_json all = ordered_json::array();
+  for (const TuneResult& r : results) {
+    all.push_back(as_json(r, roofline_ms[r.workload]));
+    progress.log("end", all.back());
+    if (!context.json) print(r, roofline_ms[r.workload]);
+  }
+  if (context.json) print_json(all);
+  const int code = exit_code(results);
+  if (code == kInterrupted)
+    std::fprintf(stderr, "interrupted; nothing is lost: go on with --resume or `lathe session resume`\n");
+  return code;
+}
+
 void add_tune(CLI::App& app, Context& context) {
   struct Options {
-    std::vector<std::string> specs, pins;
-    std::string strategy = "evolutionary";
-    TuneOptions tune;
+    std::vector<std::string> specs;
+    TuneVerb verb;
   };
   auto options = std::make_shared<Options>();
-  TuneOptions& tune = options->tune;
-  CLI::App* verb = app.add_subcommand("tune", "Search for good schedules and store every trial");
-  verb->add_option("workload", options->specs, "name(key=value,…):dtype, or a program in JSON")->required();
-  add_target(*verb, context);
-  add_db(*verb, context);
-  add_json(*verb, context);
-  verb->add_option("--trials", tune.trials, "Candidates to measure")
+  TuneVerb& verb = options->verb;
+  TuneOptions& tuning = verb.tune;
+  CLI::App* tune_verb = app.add_subcommand("tune", "Search for good schedules and store every trial");
+  tune_verb
+      ->add_option("workload", options->specs,
+                   "name(key=value,…):dtype, or a program in JSON; several share the budget")
+      ->required();
+  add_target(*tune_verb, context);
+  add_db(*tune_verb, context);
+  add_json(*tune_verb, context);
+  tune_verb->add_option("--trials", tuning.trials, "Candidates to measure, of all workloads together")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  verb->add_option("--time", tune.seconds, "Seconds at most; 0: no limit")->capture_default_str();
-  verb->add_option("--seed", tune.seed, "Same seed, same proposals")->capture_default_str();
-  verb->add_option("--timeout", tune.trial_timeout, "Seconds for one candidate")->capture_default_str();
-  verb->add_flag("--resume", tune.resume, "Go on; measure nothing again");
-  verb->add_option("--plateau", tune.plateau, "Stop after so many trials without a gain of 1 %; 0: never")
+  tune_verb->add_option("--time", tuning.seconds, "Seconds at most; 0: no limit")->capture_default_str();
+  tune_verb
+      ->add_option("--plateau", tuning.plateau, "Stop after so many trials without a gain of 1 %; 0: never")
       ->capture_default_str();
-  verb->add_option("--strategy", options->strategy, "evolutionary, random, grid or replay")
+  tune_verb
+      ->add_option("--round", tuning.round,
+                   "Candidates measured before the model learns from them; 0: by the budget")
+      ->capture_default_str();
+  tune_verb->add_option("--seed", tuning.seed, "Same seed and same times, same proposals")
+      ->capture_default_str();
+  tune_verb->add_option("--strategy", verb.strategy, "How candidates are chosen")
       ->check(CLI::IsMember({"evolutionary", "random", "grid", "replay"}))
       ->capture_default_str();
-  verb->add_option("--pin", options->pins, "Fixes a decision: NAME=VALUE, e.g. C.i_1=4; may be repeated");
-  verb->add_option("--model", tune.model, "A pretrained model (lathe model train)");
-  context.does(*verb, [&context, options] {
-    options->tune.strategy = *search_strategy_named(options->strategy);
-    for (const std::string& pin : options->pins) options->tune.pinned.insert(read_pin(pin));
-    return tune_all(context, options->specs, options->tune);
+  tune_verb->add_option("--pin", verb.pins,
+                        "Fixes a decision (`--dry-run` lists them): NAME=VALUE, e.g. C.i_1=4");
+  tune_verb->add_option("--model", tuning.model, "A pretrained cost model (`lathe model train`)");
+  tune_verb->add_option("--timeout", tuning.trial_timeout, "Seconds for one candidate")
+      ->capture_default_str();
+  tune_verb->add_option("--builders", verb.builders, "Compilers at work at once; 0: one a core")
+      ->capture_default_str();
+  tune_verb->add_flag("--cold", tuning.cold, "Measure with cold caches");
+  tune_verb->add_flag("!--serial", tuning.parallel, "Without parallel loops: one thread");
+  tune_verb->add_flag("--resume", tuning.resume,
+                      "Go on from what the store knows; nothing is measured again");
+  tune_verb->add_flag("--dry-run", verb.dry_run,
+                      "Only say what would be searched and about how long it takes");
+  tune_verb->add_option("--log", verb.log, "Append events as JSON lines to this file");
+  tune_verb->add_option("--keep-failures", verb.keep_failures,
+                        "A folder that gets all about each failed candidate");
+  tune_verb->footer(
+      "SIGINT and SIGTERM end the session within a second; what was measured is kept (exit code 3, go on "
+      "with --resume).");
+  context.does(*tune_verb, [&context, options] {
+    std::vector<Workload> workloads;
+    for (const std::string& spec : options->specs) workloads.push_back(Workload::parse(spec));
+    return tune(context, workloads, options->verb);
   });
 }
 

@@ -33,6 +33,7 @@ struct Task {
 struct MeasureOptions {
   double timeout = 20;  ///< seconds for building and running one candidate, waiting for its turn excluded
   double give_up_above = 0;    ///< seconds; of what runs much slower than this one sample is enough. 0: never
+  bool cold = false;           ///< before each sample, everything is driven out of the caches
   std::function<bool()> stop;  ///< asked between candidates; true: the rest of the batch is not measured
   /// Called once a candidate as soon as it is done, whatever its place in the batch: for showing progress.
   std::function<void(const Measurement&)> on_result;

@@ -46,6 +46,7 @@ class ProcessMeasurer final : public Measurer {
   std::vector<Measurement> measure(const Task& task, std::span<const Candidate> batch,
                                    const MeasureOptions& options) override {
     std::vector<Build> builds = builders_.build(task.target, batch, options);
+    remember(batch, builds);
     std::vector<Measurement> results;
     for (std::size_t i = 0; i < builds.size(); ++i) {
       if (options.stop && options.stop()) break;
@@ -61,7 +62,7 @@ class ProcessMeasurer final : public Measurer {
 
   std::vector<Measurement> compare(const Task& task, std::span<const Candidate> leaders,
                                    const MeasureOptions& options) override {
-    const std::vector<Build> builds = builders_.build(task.target, leaders, options);
+    const std::vector<Build> builds = builds_of(task, leaders, options);
     if (builds.size() < leaders.size()) return {};
     MeasureOptions patient = options;
     patient.give_up_above = 0;
@@ -94,6 +95,25 @@ class ProcessMeasurer final : public Measurer {
   }
 
  private:
+  /// Leaders mostly come from the batch that was measured just now.
+  void remember(std::span<const Candidate> batch, const std::vector<Build>& builds) {
+    recent_.clear();
+    for (std::size_t i = 0; i < builds.size(); ++i) recent_[batch[i].hash] = builds[i];
+  }
+  std::vector<Build> builds_of(const Task& task, std::span<const Candidate> leaders,
+                               const MeasureOptions& options) {
+    std::vector<Candidate> unknown;
+    for (const Candidate& c : leaders) {
+      if (recent_.count(c.hash) == 0) unknown.push_back(c);
+    }
+    const std::vector<Build> fresh = builders_.build(task.target, unknown, options);
+    if (fresh.size() < unknown.size()) return {};
+    for (std::size_t i = 0; i < unknown.size(); ++i) recent_[unknown[i].hash] = fresh[i];
+    std::vector<Build> builds;
+    for (const Candidate& c : leaders) builds.push_back(recent_.at(c.hash));
+    return builds;
+  }
+
   static bool alive(const Measurement& m) { return m.failure == records::Failure::None; }
 
   /// What a later step said, with what the build said about the object.
@@ -140,7 +160,7 @@ class ProcessMeasurer final : public Measurer {
                  {"slot", slot},
                  {"timeout", options.timeout},
                  {"give_up_above", options.give_up_above},
-                 {"cold", options_.cold}},
+                 {"cold", options.cold}},
                 object},
                options);
   }
@@ -212,7 +232,8 @@ class ProcessMeasurer final : public Measurer {
   ProcessMeasurerOptions options_;
   std::uint64_t memory_bytes_;
   Builders builders_;
-  std::list<Runner> runners_;  ///< the last used first
+  std::map<Digest, Build> recent_;  ///< by scheduled program: of the last batch
+  std::list<Runner> runners_;       ///< the last used first
 };
 
 }  // namespace

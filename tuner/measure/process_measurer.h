@@ -18,7 +18,6 @@ struct ProcessMeasurerOptions {
   WorkerCommand command;
   int builders = 0;  ///< 0: one for each core that the process may use (its mask and its cgroup's quota)
   std::uint64_t memory_bytes = 0;  ///< address space of one worker; 0: three quarters of the machine's memory
-  bool cold = false;               ///< before each sample, everything is driven out of the caches
   std::string keep_failures = {};  ///< a folder that gets all about each candidate that fails; empty: none
 };
 

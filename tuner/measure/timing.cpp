@@ -8,7 +8,7 @@
 namespace lathe::tuner {
 namespace {
 
-constexpr std::size_t kLeast = 10, kMost = 40;
+constexpr std::size_t kMost = 40;
 constexpr double kSampleSeconds = 2e-4;
 constexpr double kDisturbed = 1.08;
 constexpr double kTooLong = 5;  ///< seconds for all samples, once there are three
@@ -27,16 +27,16 @@ struct Sample {
   double seconds, yardstick;  ///< the slower of the two beside it
 };
 
-std::vector<double> undisturbed(std::vector<Sample> samples, double best) {
+std::vector<double> undisturbed(std::vector<Sample> samples, double best, std::size_t least) {
   const auto disturbed = [&](const Sample& s) { return s.yardstick > kDisturbed * best; };
   const auto quiet =
       std::stable_partition(samples.begin(), samples.end(), [&](const Sample& s) { return !disturbed(s); });
-  if (quiet - samples.begin() >= static_cast<std::ptrdiff_t>(kLeast)) {
+  if (quiet - samples.begin() >= static_cast<std::ptrdiff_t>(least)) {
     samples.erase(quiet, samples.end());
   } else {
     std::stable_sort(samples.begin(), samples.end(),
                      [](const Sample& a, const Sample& b) { return a.yardstick < b.yardstick; });
-    if (samples.size() > kLeast) samples.resize(kLeast);
+    if (samples.size() > least) samples.resize(least);
   }
   std::vector<double> seconds;
   for (const Sample& s : samples) seconds.push_back(s.seconds);
@@ -75,7 +75,7 @@ Samples take_samples(const std::function<void()>& call, const std::function<void
   double before = yardstick();
   out.yardstick = before;
   double fastest = once;
-  while (samples.size() < kLeast || (samples.size() < kMost && total.seconds() < options.seconds)) {
+  while (samples.size() < options.least || (samples.size() < kMost && total.seconds() < options.seconds)) {
     if (prepare) prepare();
     if (cold) flush();
     const runtime::Timer timer;
@@ -89,7 +89,7 @@ Samples take_samples(const std::function<void()>& call, const std::function<void
     if (options.give_up_above > 0 && samples.size() >= 2 && fastest > 3 * options.give_up_above) break;
     if (total.seconds() > kTooLong && samples.size() >= 3) break;
   }
-  out.seconds = undisturbed(std::move(samples), out.yardstick);
+  out.seconds = undisturbed(std::move(samples), out.yardstick, options.least);
   return out;
 }
 

@@ -15,8 +15,9 @@ struct TimingOptions {
   double give_up_above = 0;  ///< seconds; three times slower than this is told from two samples. 0: never
   std::uint64_t flush_bytes =
       0;  ///< written before each sample, so that the operands are in no cache. 0: warm caches
-  bool one_call = false;  ///< a sample is one call: what the kernel works on has to be restored after each
-  double seconds = 0.15;  ///< about how long to go on beyond the least number of samples
+  bool one_call = false;   ///< a sample is one call: what the kernel works on has to be restored after each
+  std::size_t least = 10;  ///< samples
+  double seconds = 0.15;   ///< about how long to go on beyond the least number of samples
 };
 
 struct Samples {

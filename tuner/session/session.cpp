@@ -1,6 +1,7 @@
 #include "tuner/session/session.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "support/error_codes/tuner.h"
@@ -16,6 +17,10 @@ namespace {
 constexpr int HopelessAfter = 16;  // failures without a success
 constexpr int SeedsOfSame = 8, SeedsOfSimilar = 8;
 constexpr int FruitlessProposals = 8;  // batches in a row that gave nothing new: the space is exhausted
+constexpr std::size_t Leaders =
+    3;  // of a batch, compared with the best so far before one of them replaces it
+constexpr double LongSeconds = 0.1;    // a time that averages over what disturbs it anyway
+constexpr double LeaderMargin = 1.05;  // who is slower than the fastest by more is no leader
 constexpr double Improvement = 0.99;   // of the best time, to count against the plateau
 // A round's candidates are replayed and described at some 1,000 a second, and should take a tenth of what measuring takes.
 constexpr std::size_t Population = 256;
@@ -73,6 +78,14 @@ Session::Session(const Workload& workload, const Target& target, const TuneOptio
   description.seed = options_.seed;
   description.budget_trials = options_.trials;
   description.budget_seconds = options_.seconds;
+  description.provenance = this_provenance();
+  description.options = nlohmann::json{
+      {"workload", workload_.spec},
+      {"target", target_.name},
+      {"strategy", spelling(options_.strategy)},
+      {"parallel", options_.parallel},
+      {"cold",
+       options_.cold}}.dump();
   result_.workload = workload_.spec;
   result_.space = space_.size();
   strategy_ = make_strategy();
@@ -277,6 +290,7 @@ void Session::measure(std::vector<Pick>& picks, std::vector<Observation>& observ
   MeasureOptions how;
   how.timeout = options_.trial_timeout;
   how.give_up_above = best_;
+  how.cold = options_.cold;
   how.stop = [this] {
     if (options_.stop && options_.stop()) result_.interrupted = true;
     return result_.interrupted || (options_.seconds > 0 && clock_.seconds() > options_.seconds);
@@ -285,7 +299,8 @@ void Session::measure(std::vector<Pick>& picks, std::vector<Observation>& observ
   std::vector<Candidate> candidates;
   for (const Pick& pick : picks) candidates.push_back(pick.candidate);
   const runtime::Timer timer;
-  const std::vector<Measurement> results = measurer_.measure(task_, candidates, how);
+  std::vector<Measurement> results = measurer_.measure(task_, candidates, how);
+  settle(candidates, results, how);
   result_.measuring_seconds += timer.seconds();
 
   std::vector<records::Trial> batch;
@@ -320,6 +335,31 @@ void Session::measure(std::vector<Pick>& picks, std::vector<Observation>& observ
   store_.commit(uid_, batch, "{}");
 }
 
+/// Where a candidate seems to beat the best, the batch's leaders and the best so far are measured again, in turns: a lucky
+/// moment of the machine makes nobody the best.
+void Session::settle(const std::vector<Candidate>& candidates, std::vector<Measurement>& results,
+                     const MeasureOptions& how) {
+  std::vector<std::size_t> leaders;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].failure == records::Failure::None) leaders.push_back(i);
+  }
+  const auto faster = [&](std::size_t a, std::size_t b) { return results[a].p10() < results[b].p10(); };
+  std::stable_sort(leaders.begin(), leaders.end(), faster);
+  if (leaders.empty() || result_.interrupted) return;
+  const double first = results[leaders[0]].p10();
+  if ((best_ > 0 && first >= best_) || first > LongSeconds) return;
+  const auto far = [&](std::size_t i) { return results[i].p10() > LeaderMargin * first; };
+  leaders.erase(std::find_if(leaders.begin(), leaders.end(), far), leaders.end());
+  leaders.resize(std::min(leaders.size(), Leaders));
+  std::vector<Candidate> compared;
+  for (std::size_t i : leaders) compared.push_back(candidates[i]);
+  if (leader_) compared.push_back(*leader_);
+  MeasureOptions patient = how;
+  patient.on_result = nullptr;
+  const std::vector<Measurement> again = measurer_.compare(task_, compared, patient);
+  for (std::size_t k = 0; k < leaders.size() && k < again.size(); ++k) results[leaders[k]] = again[k];
+}
+
 void Session::record(const Pick& pick, const Measurement& m, std::vector<records::Trial>& batch) {
   const bool good = m.failure == records::Failure::None;
   records::Trial trial;
@@ -332,7 +372,7 @@ void Session::record(const Pick& pick, const Measurement& m, std::vector<records
   if (good) trial.times = m.seconds;
   trial.provenance = this_provenance();
   trial.binary = m.binary;
-  trial.regime = records::Regime::Warm;
+  trial.regime = options_.cold ? records::Regime::Cold : records::Regime::Warm;
   trial.seed = options_.seed;
   trial.round = rounds_;
   trial.proposal = result_.measured;
@@ -361,6 +401,7 @@ void Session::record(const Pick& pick, const Measurement& m, std::vector<records
       plateau_best_ = seconds;
     }
     best_ = seconds;
+    leader_ = pick.candidate;
     result_.best_ms = best_ * 1e3;
   }
 }

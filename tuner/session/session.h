@@ -54,6 +54,8 @@ class Session {
   bool add(std::vector<Pick>& picks, std::vector<Observation>& known, std::optional<Point> point, Trace trace,
            const Program& program);
   void measure(std::vector<Pick>& picks, std::vector<Observation>& observations);
+  void settle(const std::vector<Candidate>& candidates, std::vector<Measurement>& results,
+              const MeasureOptions& how);
   void record(const Pick& pick, const Measurement& measurement, std::vector<records::Trial>& batch);
   void tell(const Measurement& measurement);
   bool stop_if_hopeless();
@@ -73,6 +75,7 @@ class Session {
       measured_;                      ///< by the program's hash; nothing: it failed
   std::vector<Observation> waiting_;  ///< proposals of this round that share a program with one in flight
   TuneResult result_;
+  std::optional<Candidate> leader_;  // the best that this session measured
   double best_ = 0, plateau_best_ = 0;
   double accuracy_pairs_ = 0, accuracy_right_ = 0;
   int told_ = 0, told_failed_ = 0;  // what progress has shown, before the search heard of it

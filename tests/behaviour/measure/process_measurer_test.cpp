@@ -34,8 +34,8 @@ Candidate candidate(const Program& program) { return {Trace(), program, structur
 
 /// A good program of other code than `twice`.
 Candidate good(int variant) {
-  return candidate(
-      with_value(N, [&](Tensor x, Var i) { return x(i) * 2 + select(i < variant, x(i) - x(i), x(i) * 0.f); }));
+  return candidate(with_value(
+      N, [&](Tensor x, Var i) { return x(i) * 2 + select(i < variant, x(i) - x(i), x(i) * 0.f); }));
 }
 
 tuner::ProcessMeasurerOptions options() {
@@ -162,7 +162,7 @@ TEST_CASE("bad candidates between good ones harm none of them, and results keep 
   batch[6] = candidate(calling("misbehave_abort"));
   auto measurer = tuner::process_measurer(options());
   std::vector<Failure> told;
-  tuner::MeasureOptions how = patience(1.5);
+  tuner::MeasureOptions how = patience(6);
   how.on_result = [&](const Measurement& m) { told.push_back(m.failure); };
   const auto results = measurer->measure(task(), batch, how);
   REQUIRE(results.size() == 8);
@@ -207,17 +207,17 @@ TEST_CASE("leaders are compared in turns; a bad one among them is still classed"
   const Candidate leaders[] = {good(3), candidate(calling("misbehave_crash")), good(5)};
   const auto results = tuner::process_measurer(options())->compare(task(), leaders, patience());
   REQUIRE(results.size() == 3);
-  CHECK(results[0].seconds.size() >= 50);
+  CHECK(results[0].seconds.size() >= 10);
   CHECK(results[1].failure == Failure::Crash);
   CHECK(results[1].seconds.empty());
-  CHECK(results[2].seconds.size() >= 50);
+  CHECK(results[2].seconds.size() >= 10);
 }
 
 TEST_CASE("caches can be cold, and then a sample is one call") {
-  tuner::ProcessMeasurerOptions cold = options();
+  tuner::MeasureOptions cold = patience();
   cold.cold = true;
   const Candidate batch[] = {candidate(twice())};
-  const auto results = tuner::process_measurer(cold)->measure(task(), batch, patience());
+  const auto results = tuner::process_measurer(options())->measure(task(), batch, cold);
   CHECK(results[0].failure == Failure::None);
   CHECK(results[0].seconds.size() >= 3);
 }

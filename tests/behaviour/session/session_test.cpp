@@ -121,6 +121,40 @@ TEST_CASE("a session whose candidates all fail ends early with the commonest err
   CHECK(store.statistics().failed == 16);
 }
 
+TEST_CASE("a lucky time makes no candidate the best: leaders are measured again, together") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  const auto truth = machine.answer;
+  std::optional<StructuralHash> lucky;
+  machine.answer = [&](const Candidate& c) {
+    Measurement m = truth(c);
+    // The third candidate meets a moment in which everything takes no time.
+    if (machine.hashes.size() == 3) {
+      lucky = c.hash;
+      m.seconds = {1e-9};
+    }
+    return m;
+  };
+  machine.second_look = truth;
+  const TuneResult r = play(matmul(), small(), store, machine);
+  CHECK(r.best_ms > 1e-3);
+  store.for_each_trial({}, [&](const records::Trial& t) {
+    if (t.scheduled == lucky) CHECK(t.p10 > 1e-6);
+    return true;
+  });
+  CHECK(lucky.has_value());
+}
+
+TEST_CASE("a leader that fails when it is measured again is a failure") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  machine.second_look = [](const Candidate&) { return failure(records::Failure::Unstable, "not again"); };
+  TuneOptions options = small();
+  options.trials = 8;
+  const TuneResult r = play(matmul(), options, store, machine);
+  CHECK(r.failures.count("unstable") == 1);
+}
+
 TEST_CASE("failures are kept as failures and do not end a session that has a success") {
   RecordStore store = RecordStore::in_memory();
   AnalyticMeasurer machine;

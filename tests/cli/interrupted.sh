@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# interrupted.sh LATHE OWN: SIGINT and SIGTERM lose nothing, `kill -9` at most a batch, and a resumed session measures
+# nothing again.
+source "$(dirname "$(readlink -f "$0")")/common.sh" "$@"
+w='matmul(m=40,n=48,k=56)'
+
+trials() { "$lathe" db stats --db "$1" --json 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["trials"])'; }
+# begin DB LOG: a session in the background; waits until it has committed something and is at more.
+begin() {
+  "$lathe" tune "$w" --trials 64 --round 2 --seed 5 --db "$1" --log "$2" >out 2>&1 &
+  session=$!
+  for _ in $(seq 2400); do
+    [ -f "$2" ] && [ "$(grep -c '"event":"trial"' "$2")" -ge 3 ] && return
+    kill -0 $session 2>/dev/null || fail "the session ended early"
+    sleep 0.1
+  done
+  fail "the session does not get on"
+}
+
+for signal in INT TERM; do
+  begin $signal.db $signal.log
+  kill -$signal $session
+  code=0; wait $session || code=$?
+  is "$code" 3 "exit code after SIG$signal"
+  says 'interrupted'
+  told=$(grep -c '"event":"trial"' $signal.log)
+  is "$(trials $signal.db)" "$told" "trials kept after SIG$signal"
+  gives 0 "$lathe" session ls --db $signal.db; says 'interrupted'
+  gives 0 "$lathe" db check --db $signal.db; says good
+done
+
+id=$("$lathe" session ls --db INT.db | cut -d' ' -f1)
+gives 0 "$lathe" session show "$id" --db INT.db; says "m=40"
+gives 0 "$lathe" session resume "$id" --trials 3 --db INT.db
+gives 0 "$lathe" db export --db INT.db -o log.jsonl
+is "$(grep -o '"scheduled":"[0-9a-f]*"' log.jsonl | sort | uniq -d | wc -l)" 0 "schedules measured twice"
+
+begin kill.db kill.log
+kill -9 $session
+wait $session 2>/dev/null || true
+lost=$(($(grep -c '"event":"trial"' kill.log) - $(trials kill.db)))
+[ "$lost" -le 2 ] || fail "kill -9 lost $lost trials of a batch of 2"
+gives 0 "$lathe" session ls --db kill.db; says 'interrupted'
+gives 0 "$lathe" db check --db kill.db; says good
+gives 0 "$lathe" tune "$w" --trials 2 --resume --db kill.db
+finish

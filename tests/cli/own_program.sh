@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# own_program.sh LATHE OWN: a user's program that links lathe::cli does all that lathe does, with workloads of its own.
+source "$(dirname "$(readlink -f "$0")")/common.sh" "$@"
+
+gives 0 "$own" workloads; says '^own_double'
+gives 1 "$lathe" run own_double
+gives 0 "$own" tune own_double --trials 3 --db a.db --json
+python3 - <<'P' || fail "the result is not what was asked"
+import json
+r = json.loads("".join(open("out")))[0]
+assert r["failed"] == 0 and r["best_ms"] > 0 and r["workload"].startswith("own_double"), r
+P
+gives 0 "$own" run own_double --db a.db --on-miss error; says 'verified'
+
+# A workload that fails without any schedule: an error that says how, and no trial.
+gives 1 "$own" tune own_crash --trials 3 --db a.db; says 'SIGSEGV'; says 'LTH-U031\|without a schedule'
+
+id=$("$own" db best own_double --db a.db -k 1 | awk '{print $3}')
+gives 0 "$own" trial show "$id" --db a.db; says 'own_double'
+gives 0 "$own" trial show "${id:0:8}" --db a.db --json; python3 -m json.tool out >/dev/null || fail "trial show --json is no JSON"
+gives 0 "$own" trial rerun "$id" --db a.db; says 'now '; says 'verified'
+gives 0 "$own" trial rerun "$id" --db a.db --sanitize; says 'as lowered: no violation'
+gives 0 "$own" show "$id" --db a.db --as cpp; says "vectorize\|split"
+gives 1 "$own" trial show 0123456789 --db a.db
+gives 0 "$own" report --db a.db -o report.html
+grep -q '<svg' report.html || fail "the report has no curve"
+if grep -q 'http' report.html; then fail "the report loads something"; fi
+finish
