@@ -79,13 +79,12 @@ Session::Session(const Workload& workload, const Target& target, const TuneOptio
   description.budget_trials = options_.trials;
   description.budget_seconds = options_.seconds;
   description.provenance = this_provenance();
-  description.options = nlohmann::json{
-      {"workload", workload_.spec},
-      {"target", target_.name},
-      {"strategy", spelling(options_.strategy)},
-      {"parallel", options_.parallel},
-      {"cold",
-       options_.cold}}.dump();
+  const nlohmann::json asked = {{"workload", workload_.spec},
+                                {"target", target_.name},
+                                {"strategy", spelling(options_.strategy)},
+                                {"parallel", options_.parallel},
+                                {"cold", options_.cold}};
+  description.options = asked.dump();
   result_.workload = workload_.spec;
   result_.space = space_.size();
   strategy_ = make_strategy();
