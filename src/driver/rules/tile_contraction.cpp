@@ -26,7 +26,7 @@ namespace {
 constexpr std::int64_t kUnrolledSteps = 5;         ///< of the reduction, where its inner loops are that short
 constexpr std::int64_t kUnrolledOperations = 160;  ///< in all; compile time grows faster than the body
 constexpr std::int64_t kStrip = 8;                 ///< rows of an image that are worked on together
-constexpr double kRowTilesThatPay = 4;             ///< that share a packed panel
+constexpr std::int64_t kRowsThatPay = 24;  ///< that share a packed panel, so that it is worth its making
 
 /// A block as a contraction. Variables by their position in the block, of extents other than 1 but for `row`.
 struct Contraction {
@@ -166,9 +166,7 @@ class Tiling {
             (!c_.contiguous || (p.columns > 2 * p.lanes || p.columns % p.lanes != 0));
     p.padded_columns = pack_;
     Tile tile = best_tile(p);
-    // A panel that few tiles share is not worth its making.
-    if (pack_ && c_.contiguous && p.columns % p.lanes == 0 &&
-        static_cast<double>(all_rows) < kRowTilesThatPay * static_cast<double>(tile.rows * tile.outer_rows)) {
+    if (pack_ && c_.contiguous && p.columns % p.lanes == 0 && all_rows < kRowsThatPay) {
       pack_ = p.padded_columns = false;
       tile = best_tile(p);
     }
