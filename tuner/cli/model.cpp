@@ -1,0 +1,117 @@
+// `lathe model`: cost models learned from records.
+
+#include <cstdio>
+#include <iostream>
+#include <numeric>
+
+#include "tuner/cli/verb.h"
+#include "tuner/features/statement_features.h"
+#include "tuner/model/pretrained.h"
+#include "tuner/session/training_data.h"
+
+namespace lathe::command_line {
+namespace {
+
+using namespace tuner;
+
+// Of fewer workloads or samples a model learns their accidents.
+constexpr std::size_t LeastWorkloads = 4, LeastSamples = 128, NetworkSamples = 1000;
+constexpr int Folds = 5;
+
+struct Options {
+  std::string output, model;
+  std::uint64_t seed = 1;
+  bool force = false;
+};
+
+TrainingData read(const Context& context) {
+  const RecordStore store = open_to_read(context);
+  const Target target = Target::parse(context.target);
+  TrainingData all = training_data(store, target);
+  std::fprintf(stderr, "%zu schedules of %zu workloads on %s", all.data.size(), all.workloads(),
+               target.name.c_str());
+  if (all.other_targets > 0)
+    std::fprintf(stderr, "; %s of other targets left out", count(all.other_targets, "trial").c_str());
+  if (all.not_replayed > 0)
+    std::fprintf(stderr, "; %s no longer replay", count(all.not_replayed, "trial").c_str());
+  std::fprintf(stderr, "\n");
+  return all;
+}
+
+int train(const Context& context, const Options& options) {
+  const TrainingData all = read(context);
+  if (!options.force && (all.workloads() < LeastWorkloads || all.data.size() < LeastSamples)) {
+    std::cerr << "lathe model train: " << all.data.size() << " schedules of " << all.workloads()
+              << " workloads are too few for a model that helps elsewhere (at least " << LeastSamples
+              << " of " << LeastWorkloads << "); tune more workloads, or say --force\n";
+    return kFailed;
+  }
+  PretrainOptions how;
+  how.seed = options.seed;
+  how.networks = all.data.size() >= NetworkSamples ? 3 : 0;
+  PretrainedModel::train(all.data, how).save(options.output, statement_feature_set());
+  std::fprintf(stderr,
+               "written to %s; use it with `lathe tune --model`, judge models with `lathe model eval`\n",
+               options.output.c_str());
+  return kDone;
+}
+
+int evaluate(const Context& context, const Options& options) {
+  const TrainingData all = read(context);
+  std::vector<ModelMetrics> rows = cross_validate(all, Folds, options.seed);
+  if (!options.model.empty()) {
+    const PretrainedModel model =
+        PretrainedModel::load(options.model, statement_feature_set(), statement_feature_names().size());
+    std::vector<std::size_t> every(all.data.size());
+    std::iota(every.begin(), every.end(), std::size_t{0});
+    rows.push_back(model_metrics(options.model, all, every, model.predict(all.data.features)));
+  }
+  if (context.json) {
+    ordered_json out = ordered_json::array();
+    for (const ModelMetrics& m : rows) {
+      out.push_back({{"model", m.model},
+                     {"workloads", m.workloads},
+                     {"samples", m.programs},
+                     {"pairwise", m.pairwise},
+                     {"peak1", m.peak1},
+                     {"peak5", m.peak5},
+                     {"top1", m.top1},
+                     {"top5", m.top5}});
+    }
+    print_json(out);
+    return kDone;
+  }
+  std::printf("%-24s %9s %8s %9s %7s %7s %6s %6s\n", "model", "workloads", "samples", "pairwise", "peak@1",
+              "peak@5", "top-1", "top-5");
+  for (const ModelMetrics& m : rows) {
+    std::printf("%-24s %9zu %8zu %9.3f %7.3f %7.3f %6.3f %6.3f\n", m.model.c_str(), m.workloads, m.programs,
+                m.pairwise, m.peak1, m.peak5, m.top1, m.top5);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_model(CLI::App& app, Context& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* model = app.add_subcommand("model", "Cost models learned from records");
+  model->require_subcommand(1);
+  const auto verb = [&](const char* name, const char* about) {
+    CLI::App* sub = model->add_subcommand(name, about);
+    add_target(*sub, context);
+    add_db(*sub, context);
+    sub->add_option("--seed", options->seed)->capture_default_str();
+    return sub;
+  };
+  CLI::App* learn = verb("train", "Learn a model from all trials of the target in --db");
+  learn->add_option("-o,--output", options->output, "The model's file")->required();
+  learn->add_flag("--force", options->force, "Also from few records");
+  context.does(*learn, [&context, options] { return train(context, *options); });
+  CLI::App* judge = verb("eval", "How well each model orders schedules of workloads that it never saw");
+  judge->add_option("--model", options->model,
+                    "A model's file, judged on all of --db (also what it learned from)");
+  add_json(*judge, context);
+  context.does(*judge, [&context, options] { return evaluate(context, *options); });
+}
+
+}  // namespace lathe::command_line
