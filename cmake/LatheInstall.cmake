@@ -16,9 +16,11 @@ endfunction()
 function(lathe_install_package)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/lathe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/lathe-config.cmake.in ${PROJECT_BINARY_DIR}/lathe-config.cmake
-                                INSTALL_DESTINATION ${LATHE_CMAKE_DIR})
+                                INSTALL_DESTINATION ${LATHE_CMAKE_DIR}
+                                PATH_VARS CMAKE_INSTALL_BINDIR)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/lathe-config-version.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/lathe-config.cmake ${PROJECT_BINARY_DIR}/lathe-config-version.cmake
+                ${PROJECT_SOURCE_DIR}/cmake/LatheKernels.cmake
           DESTINATION ${LATHE_CMAKE_DIR})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/lathe-runtime.pc.in ${PROJECT_BINARY_DIR}/lathe-runtime.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/lathe-runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -21,9 +21,9 @@
 namespace lathe {
 
 struct EmitOptions {
-  std::string prefix;   ///< before every kernel's name
-  bool hidden = false;  ///< symbols stay inside the shared object that the file is linked into
-  CompileOptions compile;
+  std::string prefix = {};  ///< before every kernel's name
+  bool hidden = false;      ///< symbols stay inside the shared object that the file is linked into
+  CompileOptions compile = {};
 };
 
 struct EmittedKernels {

@@ -2,14 +2,19 @@
 // All of Lathe's public headers. A program that only runs compiled kernels includes those of lathe/runtime/
 // alone.
 
+#include "lathe/artefact.h"
+#include "lathe/build.h"
 #include "lathe/cli.h"
 #include "lathe/compile.h"
 #include "lathe/digest.h"
 #include "lathe/dtype.h"
+#include "lathe/emit.h"
 #include "lathe/error.h"
 #include "lathe/expr.h"
 #include "lathe/interp.h"
+#include "lathe/prepare.h"
 #include "lathe/program.h"
+#include "lathe/record_check.h"
 #include "lathe/records.h"
 #include "lathe/replay.h"
 #include "lathe/runtime/affinity.h"
@@ -26,4 +31,5 @@
 #include "lathe/tensor_intrinsic.h"
 #include "lathe/trace.h"
 #include "lathe/tuner.h"
+#include "lathe/verify.h"
 #include "lathe/workload.h"

@@ -251,11 +251,19 @@ class Schedule {
   // ---- layouts, hints ---------------------------------------------------------------------------
 
   /// Stores the buffer that the block writes (`buffer` < 0) or its read `buffer` in another layout: element [i…] at
-  /// map(i…). On a Constant parameter the signature stays and `<name>_prepare` is emitted beside the kernel.
-  void transform_layout(BlockRef block, int buffer, const IndexMap& map, Site site = Site::current());
-  void transform_layout(BlockRef block, const Tensor& tensor,
-                        const std::function<std::vector<Expr>(const std::vector<Var>&)>& map,
-                        Site site = Site::current());
+  /// map(i…). Of a Constant parameter a copy is laid out so, which all its readers read instead; the copy is prepared (see
+  /// below) and its block returned. Otherwise the result is undefined.
+  BlockRef transform_layout(BlockRef block, int buffer, const IndexMap& map, Site site = Site::current());
+  BlockRef transform_layout(BlockRef block, const Tensor& tensor,
+                            const std::function<std::vector<Expr>(const std::vector<Var>&)>& map,
+                            Site site = Site::current());
+  /// Marks a block as one that runs once, ahead of the calls, for as long as its constant stays what it is: packing or
+  /// transforming weights. A build makes `<name>_prepare` of it, and `<name>` takes what that made in the constant's place;
+  /// `compile` still makes one kernel that does all in every call (see lathe/prepare.h).
+  ///
+  /// Conditions: the block reads one Constant parameter and nothing else, and alone reads it; it alone writes an
+  /// intermediate in global memory; with its loops it stands by itself at the root.
+  void prepare(BlockRef block, Site site = Site::current());
   /// Stores of the block bypass the caches.
   void store_hint(BlockRef block, bool non_temporal, Site site = Site::current());
   /// Declares that parameter `buffer` of the program starts at a multiple of `bytes`; checked at every call.

@@ -4,21 +4,19 @@
 #include <string>
 #include <vector>
 
-#include "lathe/program.h"
+#include "driver/c_kernels.h"
 #include "lathe/target.h"
 
 namespace lathe::driver {
 
-struct HeaderKernel {
-  std::string name;
-  Program program;
-};
-
 /// Can it be the name of a C function?
 bool is_c_identifier(const std::string& name);
 
-/// `needs`: functions of libm or the user's that the object calls.
-std::string c_header(const std::string& module_name, const Target& target,
-                     const std::vector<HeaderKernel>& kernels, const std::vector<std::string>& needs);
+/// Throws UserError C003 for kernels whose functions no C program can have, or which would be called alike.
+void check_names(const std::vector<std::string>& names);
+
+/// `targets` names them for the reader. `needs`: functions of libm or the user's that the object calls.
+std::string c_header(const std::string& module_name, const std::string& targets,
+                     const std::vector<CKernel>& kernels, const std::vector<std::string>& needs);
 
 }  // namespace lathe::driver

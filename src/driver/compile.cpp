@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "arith/analyzer.h"
 #include "driver/code_options.h"
-#include "ir/visitor.h"
+#include "driver/shapes.h"
 #include "support/error_codes/codegen.h"
 
 namespace lathe {
@@ -35,11 +34,27 @@ codegen::cpu::Machine machine_for(const Target& target) {
   return {target.cpu().triple(), target.cpu().microarchitecture, target.cpu().llvm_features()};
 }
 
+codegen::cpu::Machine least_machine_for(const Target& target) {
+  codegen::cpu::Machine machine = machine_for(target);
+  machine.cpu = target.cpu().arch == "x86_64" ? "x86-64" : "generic";
+  return machine;
+}
+
 codegen::cpu::Options codegen_options(const Target& target) {
   codegen::cpu::Options out;
   out.nnan = target.options.nnan;
   out.fast_math = target.options.fast_math;
   return out;
+}
+
+void check_runs_here(const Target& target) {
+  const CpuTarget here = Target::host().cpu();
+  for (const std::string& feature : target.cpu().features) {
+    if (!here.has(feature)) {
+      throw TargetError(code::C010,
+                        "this machine cannot run code for \"" + target.name + "\": it has no " + feature);
+    }
+  }
 }
 
 Program lowered(const Program& program, const Target& target, const CompileOptions& options) {
@@ -57,13 +72,7 @@ std::vector<char> compile_object(const Program& program, const Target& target,
 }
 
 Kernel link(const Program& program, const Target& target, std::vector<char> object) {
-  const CpuTarget here = Target::host().cpu();
-  for (const std::string& feature : target.cpu().features) {
-    if (!here.has(feature)) {
-      throw TargetError(code::C010,
-                        "this machine cannot run code for \"" + target.name + "\": it has no " + feature);
-    }
-  }
+  driver::check_runs_here(target);
   auto state = std::make_shared<Kernel::State>();
   state->program = program;
   state->target = target;
@@ -93,13 +102,6 @@ const std::vector<char>& Kernel::object() const { return state_->object; }
 
 namespace {
 
-/// The value of an extent for these sizes.
-std::int64_t extent_for(const Expr& extent, const VarMap& sizes) {
-  const std::optional<std::int64_t> value = as_int(arith::simplify(substitute(extent, sizes)));
-  internal_check(value.has_value(), "a parameter's extent depends on size parameters alone");
-  return *value;
-}
-
 void check_tensor(const Program& program, const Param& param, const runtime::Tensor* tensor,
                   const VarMap& sizes) {
   auto wrong = [&](const std::string& what) {
@@ -108,8 +110,7 @@ void check_tensor(const Program& program, const Param& param, const runtime::Ten
   };
   if (!tensor) throw wrong("no tensor was given");
   const DLDataType want_type = runtime::stored_as(param.buffer->dtype), have_type = tensor->type();
-  std::vector<std::int64_t> want;
-  for (const Expr& e : param.buffer->shape) want.push_back(extent_for(e, sizes));
+  const std::vector<std::int64_t> want = driver::shape_for(param.buffer, sizes);
   const runtime::Tensor expected = runtime::Tensor::view(nullptr, want_type, want);
   const bool same_type = want_type.code == have_type.code && want_type.bits == have_type.bits &&
                          want_type.lanes == have_type.lanes;
@@ -124,15 +125,13 @@ void Kernel::operator()(const std::vector<runtime::Tensor*>& tensors,
                         const std::vector<std::int64_t>& sizes) const {
   const Program& p = program();
   std::vector<const Param*> buffers;
-  VarMap values;
+  const VarMap values = driver::size_values(p, sizes);
   std::size_t size_count = 0;
   for (const Param& param : p->params) {
-    if (param.role != ParamRole::Size) {
+    if (param.role == ParamRole::Size)
+      ++size_count;
+    else
       buffers.push_back(&param);
-      continue;
-    }
-    if (size_count < sizes.size()) values.emplace(param.size.node(), make_index(sizes[size_count]));
-    ++size_count;
   }
   if (tensors.size() != buffers.size() || sizes.size() != size_count) {
     throw UserError(code::C012, "kernel \"" + p->name + "\" takes " + std::to_string(buffers.size()) +

@@ -26,6 +26,11 @@ Module Module::open(const std::string& path) {
   if (loaded == nullptr) {
     const char* why = dlerror();
     std::string text = "module \"" + path + "\": " + (why == nullptr ? "cannot be loaded" : why);
+    if (text.find("undefined symbol: lathe_runtime_abi_") != std::string::npos)
+      throw UserError(code::X006,
+                      text + "; it was built for another runtime ABI than " +
+                          std::to_string(lathe_runtime_abi()) +
+                          ", or finds no runtime: link the program with ENABLE_EXPORTS (-rdynamic)");
     if (text.find("undefined symbol: lathe_") != std::string::npos) {
       text +=
           "; link the program with ENABLE_EXPORTS (-rdynamic), or the module with the shared lathe::runtime";
@@ -64,11 +69,13 @@ std::span<const RuntimeSymbol> runtime_symbols() {
       {"lathe_check_overlap", reinterpret_cast<void*>(&lathe_check_overlap)},
       {"lathe_check_scalar", reinterpret_cast<void*>(&lathe_check_scalar)},
       {"lathe_check_tensor", reinterpret_cast<void*>(&lathe_check_tensor)},
+      {"lathe_cpu_features", reinterpret_cast<void*>(&lathe_cpu_features)},
       {"lathe_last_error", reinterpret_cast<void*>(&lathe_last_error)},
       {"lathe_last_error_code", reinterpret_cast<void*>(&lathe_last_error_code)},
       {"lathe_num_threads", reinterpret_cast<void*>(&lathe_num_threads)},
       {"lathe_parallel_launch", reinterpret_cast<void*>(&lathe_parallel_launch)},
       {"lathe_runtime_abi", reinterpret_cast<void*>(&lathe_runtime_abi)},
+      {"lathe_runtime_abi_1", const_cast<std::int32_t*>(&LATHE_RUNTIME_ABI_SYMBOL)},
       {"lathe_set_error", reinterpret_cast<void*>(&lathe_set_error)},
       {"lathe_workspace_alloc", reinterpret_cast<void*>(&lathe_workspace_alloc)},
       {"lathe_workspace_free", reinterpret_cast<void*>(&lathe_workspace_free)},

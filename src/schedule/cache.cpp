@@ -63,18 +63,6 @@ void bind_holder(arith::Analyzer& analyzer, const Spot& spot, const Stmt& root) 
   if (!(spot.holder.size() == 1 && spot.holder.back().same_as(root))) bind_path(analyzer, spot.holder);
 }
 
-std::string unique_buffer_name(const Program& program, const std::string& name) {
-  auto taken = [&](const std::string& n) {
-    return std::any_of(program->temps.begin(), program->temps.end(),
-                       [&](const Buffer& b) { return b->name == n; }) ||
-           std::any_of(program->params.begin(), program->params.end(),
-                       [&](const Param& p) { return p.name() == n; });
-  };
-  std::string candidate = name;
-  for (int i = 1; taken(candidate); ++i) candidate = name + "_" + std::to_string(i);
-  return candidate;
-}
-
 /// Every access of the block to `from` goes to `to`.
 std::unique_ptr<Block> redirected(const Block& block, const Buffer& from, const Buffer& to) {
   const BufferMap map{{from.get(), to}};

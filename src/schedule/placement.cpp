@@ -178,6 +178,18 @@ Scope scope_of(const Edit& edit, std::size_t arg) {
   edit.refuse(code::S003, word + " is no scope", {}, "Scope::Global, Shared, Local or Fragment");
 }
 
+std::string unique_buffer_name(const Program& program, const std::string& name) {
+  auto taken = [&](const std::string& n) {
+    return std::any_of(program->temps.begin(), program->temps.end(),
+                       [&](const Buffer& b) { return b->name == n; }) ||
+           std::any_of(program->params.begin(), program->params.end(),
+                       [&](const Param& p) { return p.name() == n; });
+  };
+  std::string candidate = name;
+  for (int i = 1; taken(candidate); ++i) candidate = name + "_" + std::to_string(i);
+  return candidate;
+}
+
 CopyNest copy_nest(const std::string& name, const Buffer& from, const Buffer& to, const BufferRegion& region,
                    arith::Analyzer& analyzer) {
   auto block = std::make_unique<Block>();

@@ -54,6 +54,8 @@ struct CopyNest {
 CopyNest copy_nest(const std::string& name, const Buffer& from, const Buffer& to, const BufferRegion& region,
                    arith::Analyzer& analyzer);
 
+/// `name`, made unique among the program's buffers by a suffix.
+std::string unique_buffer_name(const Program& program, const std::string& name);
 /// The same buffer under another name and scope.
 Buffer like(const Buffer& buffer, const std::string& name, Scope scope);
 Scope scope_of(const Edit& edit, std::size_t arg);

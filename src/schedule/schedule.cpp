@@ -425,12 +425,14 @@ std::vector<BlockRef> Schedule::pad_einsum(BlockRef block, const std::vector<Exp
   return as_blocks(apply(make_step("pad_einsum", block, list), site));
 }
 
-void Schedule::transform_layout(BlockRef block, int buffer, const IndexMap& map, Site site) {
-  apply(make_step("transform_layout", block, std::int64_t{buffer}, map), site);
+BlockRef Schedule::transform_layout(BlockRef block, int buffer, const IndexMap& map, Site site) {
+  const std::vector<BlockRef> copy =
+      as_blocks(apply(make_step("transform_layout", block, std::int64_t{buffer}, map), site));
+  return copy.empty() ? BlockRef() : copy[0];
 }
-void Schedule::transform_layout(BlockRef block, const Tensor& tensor,
-                                const std::function<std::vector<Expr>(const std::vector<Var>&)>& map,
-                                Site site) {
+BlockRef Schedule::transform_layout(BlockRef block, const Tensor& tensor,
+                                    const std::function<std::vector<Expr>(const std::vector<Var>&)>& map,
+                                    Site site) {
   const Buffer buffer = buffer_for(program(), tensor, "transform_layout", site);
   IndexMap index_map;
   for (int i = 0; i < buffer->rank(); ++i) index_map.from.push_back(Var("i" + std::to_string(i)));
@@ -438,8 +440,9 @@ void Schedule::transform_layout(BlockRef block, const Tensor& tensor,
   const Block& b = get(block, site);
   const bool written = std::any_of(b.writes.begin(), b.writes.end(),
                                    [&](const BufferRegion& w) { return w.buffer.same_as(buffer); });
-  transform_layout(block, written ? -1 : schedule::read_position(b, buffer, site), index_map, site);
+  return transform_layout(block, written ? -1 : schedule::read_position(b, buffer, site), index_map, site);
 }
+void Schedule::prepare(BlockRef block, Site site) { apply(make_step("prepare", block), site); }
 void Schedule::store_hint(BlockRef block, bool non_temporal, Site site) {
   apply(make_step("store_hint", block, std::int64_t{non_temporal}), site);
 }

@@ -1,4 +1,4 @@
-// transform_layout: an intermediate is stored in another order.
+// transform_layout: an intermediate, or a copy of a constant parameter, is stored in another order.
 
 #include <algorithm>
 
@@ -6,6 +6,7 @@
 #include "schedule/edit.h"
 #include "schedule/legality.h"
 #include "schedule/placement.h"
+#include "schedule/prepare.h"
 
 namespace lathe::schedule {
 namespace {
@@ -43,6 +44,40 @@ class LayoutRewriter : public Mutator {
   arith::Analyzer& analyzer_;
 };
 
+/// A copy of a constant parameter, made ahead of the calls, that all its readers read instead.
+struct Staged {
+  Stmt body;
+  Buffer copy;
+  Label label;
+};
+
+Staged stage_constant(const Edit& edit, const Buffer& constant) {
+  Staged out;
+  out.copy = like(constant, unique_buffer_name(edit.program(), constant->name + "_prepared"), Scope::Global);
+  arith::Analyzer analyzer;
+  bind_sizes(analyzer, edit.program());
+  BufferRegion whole;
+  whole.buffer = constant;
+  for (const Expr& extent : constant->shape) whole.ranges.push_back({Expr(0), extent});
+  CopyNest made =
+      copy_nest(unique_block_name(edit.program(), out.copy->name), constant, out.copy, whole, analyzer);
+  out.label = made.label;
+  std::vector<Stmt> stmts{marked_prepared(made.nest, made.label)};
+  const Stmt rest = replace_buffers(edit.body(), {{constant.get(), out.copy}});
+  if (const Seq* seq = rest.as<Seq>())
+    stmts.insert(stmts.end(), seq->stmts.begin(), seq->stmts.end());
+  else
+    stmts.push_back(rest);
+  out.body = make_seq(std::move(stmts));
+  return out;
+}
+
+bool is_constant(const Program& program, const Buffer& buffer) {
+  return std::any_of(program->params.begin(), program->params.end(), [&](const Param& p) {
+    return p.role == ParamRole::Constant && p.buffer.same_as(buffer);
+  });
+}
+
 }  // namespace
 
 void run_transform_layout(Edit& edit) {
@@ -59,8 +94,9 @@ void run_transform_layout(Edit& edit) {
   const std::size_t at = which < 0 ? 0 : static_cast<std::size_t>(which);
   if (at >= list.size())
     edit.refuse(code::S008, "block \"" + block.name() + "\" has no such buffer", {{self.get(), "here"}});
-  const Buffer buffer = list[at].buffer;
-  if (is_param(edit.program(), buffer)) {
+  Buffer buffer = list[at].buffer;
+  const bool constant = is_constant(edit.program(), buffer);
+  if (is_param(edit.program(), buffer) && !constant) {
     edit.refuse(code::S043,
                 "\"" + buffer->name + "\" is a parameter of the program, whose layout its callers know",
                 {{self.get(), "here"}}, "cache_read it (or cache_write) and lay out the copy");
@@ -94,8 +130,14 @@ void run_transform_layout(Edit& edit) {
                 {{self.get(), "here"}},
                 "use every index, split by floordiv and floormod of the same constant");
   }
-  Buffer fresh(buffer->name, buffer->dtype, shape, buffer->scope);
   Stmt body = edit.body();
+  Staged staged;
+  if (constant) {
+    staged = stage_constant(edit, buffer);
+    buffer = staged.copy;
+    body = staged.body;
+  }
+  Buffer fresh(buffer->name, buffer->dtype, shape, buffer->scope);
   std::vector<Stmt> users = writers_of(body, buffer);
   for (const Stmt& r : readers_of(body, buffer)) {
     if (std::none_of(users.begin(), users.end(), [&](const Stmt& u) { return u.same_as(r); }))
@@ -112,8 +154,10 @@ void run_transform_layout(Edit& edit) {
     b->body = rewriter.mutate(b->body);
     body = replace(place, with_fresh_regions(std::move(b)));
   }
-  edit.replace_temp(buffer, fresh);
   edit.set_body(body);
+  if (!constant) return edit.replace_temp(buffer, fresh);
+  edit.add_temp(fresh);
+  edit.output(staged.label);
 }
 
 }  // namespace lathe::schedule

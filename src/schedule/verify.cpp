@@ -7,6 +7,7 @@
 #include "schedule/blockize.h"
 #include "schedule/edit.h"
 #include "schedule/legality.h"
+#include "schedule/prepare.h"
 
 namespace lathe {
 namespace {
@@ -94,10 +95,24 @@ void verify_gpu(const Program& program, const Target& target) {
   }
 }
 
+/// Steps after `prepare` may have moved the block, or given its constant another reader.
+void verify_prepared(const Program& program) {
+  for_each_block(program->body, [&](const Block& block, const Stmt& self) {
+    Preparation ignored;
+    if (!is_marked_prepared(block)) return true;
+    if (const std::string why = why_not_prepared(program, block, ignored); !why.empty())
+      refuse(code::S075, program,
+             "block \"" + block.name() + "\" was prepared and can no longer run ahead of the calls: " + why,
+             {{self.get(), "here"}}, "leave a prepared block at the root, and its constant to it alone");
+    return true;
+  });
+}
+
 }  // namespace
 
 void verify(const Program& program, const Target& target) {
   verify_intrinsics(program);
+  verify_prepared(program);
   if (target.is_cpu())
     verify_cpu(program, target);
   else

@@ -50,6 +50,7 @@ const std::vector<CodeInfo>& error_catalogue() {
   static const std::vector<CodeInfo> catalogue = [] {
     std::vector<CodeInfo> all = {
 #define LATHE_ERROR_CODE(id, title, cause, way_out) {code::named(#id), "LTH-" #id, title, cause, way_out},
+#include "support/error_codes/build.def"
 #include "support/error_codes/codegen.def"
 #include "support/error_codes/files.def"
 #include "support/error_codes/interp.def"

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 
 #include "tuner/cli/verb.h"
@@ -19,12 +20,36 @@ int list_targets(const Context& context) {
   return kDone;
 }
 
+int show_target(const std::string& name, const std::string& path) {
+  const std::string text = Target::parse(name).to_json() + "\n";
+  if (path == "-") {
+    std::cout << text;
+    return kDone;
+  }
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw std::runtime_error("targets show: cannot write \"" + path + "\"");
+  return kDone;
+}
+
 }  // namespace
 
 void add_targets(CLI::App& app, Context& context) {
   CLI::App* verb = app.add_subcommand("targets", "This machine and the targets known by name");
   add_json(*verb, context);
-  context.does(*verb, [&context] { return list_targets(context); });
+  struct Options {
+    std::string name = "host", path = "-";
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* show =
+      verb->add_subcommand("show",
+                           "All about a target, as a file for --target @FILE: builds with it look at "
+                           "no machine");
+  show->add_option("target", options->name, "host, cuda:0, a name, or @FILE")->capture_default_str();
+  show->add_option("-o,--output", options->path, "FILE.target.json")->capture_default_str();
+  context.does(*verb, [&context, options, show] {
+    return *show ? show_target(options->name, options->path) : list_targets(context);
+  });
 }
 
 }  // namespace lathe::command_line

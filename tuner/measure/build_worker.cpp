@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "lathe/compile.h"
+#include "lathe/prepare.h"
 #include "lathe/runtime/timer.h"
 #include "tuner/measure/child_process.h"
 #include "tuner/measure/messages.h"
@@ -18,7 +18,7 @@ Frame build(const nlohmann::json& request) {
   try {
     const Program program = program_from_json(request.at("program").get<std::string>());
     const Target target = Target::from_json(request.at("target").get<std::string>());
-    const std::vector<char> object = compile_object(program, target);
+    const std::vector<char> object = compile_prepared_object(program, target);
     reply.bytes.assign(object.begin(), object.end());
     m.object_bytes = object.size();
   } catch (const ScheduleError& e) {

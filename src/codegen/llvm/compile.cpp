@@ -1,9 +1,11 @@
 #include "codegen/llvm/compile.h"
 
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <algorithm>
 
+#include "codegen/llvm/dispatch.h"
 #include "codegen/llvm/entry.h"
 #include "codegen/llvm/module.h"
 #include "codegen/llvm/target_machine.h"
@@ -33,11 +35,28 @@ struct Compilation {
   ModuleContext shared;
 };
 
-/// `const int32_t lathe_module_abi`, which a loader compares with its runtime. Weak, so that objects link together.
+#define LATHE_TEXT_OF(symbol) #symbol
+#define LATHE_NAME_OF(symbol) LATHE_TEXT_OF(symbol)
+constexpr const char* kRuntimeAbiSymbol = LATHE_NAME_OF(LATHE_RUNTIME_ABI_SYMBOL);
+#undef LATHE_NAME_OF
+#undef LATHE_TEXT_OF
+
+/// `const int32_t lathe_module_abi`, which a loader compares with its runtime. Weak, so that objects link together. And a
+/// reference to the symbol that only a runtime of that number has, for the linker to find missing.
 void emit_abi_number(Compilation& c) {
   auto* type = ::llvm::Type::getInt32Ty(c.context);
-  new ::llvm::GlobalVariable(*c.module, type, /*isConstant=*/true, ::llvm::GlobalValue::WeakODRLinkage,
-                             ::llvm::ConstantInt::get(type, LATHE_RUNTIME_ABI), LATHE_MODULE_ABI_SYMBOL);
+  auto constant = [&](const char* name, ::llvm::Constant* value, auto linkage) {
+    auto* global = ::llvm::cast<::llvm::GlobalVariable>(c.module->getOrInsertGlobal(name, value->getType()));
+    global->setConstant(true);
+    global->setLinkage(linkage);
+    global->setInitializer(value);
+    return global;
+  };
+  constant(LATHE_MODULE_ABI_SYMBOL, ::llvm::ConstantInt::get(type, LATHE_RUNTIME_ABI),
+           ::llvm::GlobalValue::WeakODRLinkage);
+  ::llvm::appendToUsed(*c.module,
+                       {constant("runtime_abi", c.module->getOrInsertGlobal(kRuntimeAbiSymbol, type),
+                                 ::llvm::GlobalValue::PrivateLinkage)});
 }
 
 std::vector<std::string> needs_of(const ::llvm::Module& module) {
@@ -58,12 +77,27 @@ std::vector<char> compile_lowered(const Program& program, const Machine& machine
   return emit_object(*c.module, *c.target);
 }
 
+std::vector<char> compile_lowered(const std::vector<Program>& programs, const std::string& table,
+                                  const std::vector<std::int64_t>& numbers, const Machine& machine,
+                                  const Options& options) {
+  Compilation c(table, machine, options);
+  for (const Program& program : programs) emit_kernel(c.shared, program, kernel_symbol(program));
+  const std::vector<std::uint64_t> bits(numbers.begin(), numbers.end());
+  ::llvm::Constant* data = ::llvm::ConstantDataArray::get(c.context, bits);
+  auto* global = ::llvm::cast<::llvm::GlobalVariable>(c.module->getOrInsertGlobal(table, data->getType()));
+  global->setConstant(true);
+  global->setInitializer(data);
+  check_module(*c.module);
+  optimize(*c.module, *c.target);
+  return emit_object(*c.module, *c.target);
+}
+
 ModuleObject compile_module(const std::vector<ModuleKernel>& kernels, const std::string& module_name,
                             const Machine& machine, const Options& options) {
   Compilation c(module_name, machine, options);
   for (const ModuleKernel& kernel : kernels) {
     ::llvm::Function* function = emit_kernel(c.shared, kernel.lowered, kernel.name + "_kernel");
-    emit_entries(c.shared, kernel.source, function, kernel.name);
+    emit_entries(c.shared, kernel.source, function, kernel.name, kernel.label);
   }
   emit_abi_number(c);
   check_module(*c.module);
@@ -72,6 +106,17 @@ ModuleObject compile_module(const std::vector<ModuleKernel>& kernels, const std:
   object.needs = needs_of(*c.module);
   object.bytes = emit_object(*c.module, *c.target);
   return object;
+}
+
+std::vector<char> compile_dispatch(const std::vector<DispatchKernel>& kernels,
+                                   const std::vector<DispatchLevel>& levels, const std::string& module_name,
+                                   const Machine& machine, const Options& options) {
+  Compilation c(module_name, machine, options);
+  for (const DispatchKernel& kernel : kernels) emit_dispatch(c.shared, kernel, levels);
+  emit_abi_number(c);
+  check_module(*c.module);
+  optimize(*c.module, *c.target);
+  return emit_object(*c.module, *c.target);
 }
 
 std::string llvm_ir(const Program& program, const Machine& machine, const Options& options, bool optimized) {

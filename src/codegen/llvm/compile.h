@@ -20,6 +20,7 @@ struct Options {
   bool fast_math = false;  ///< LLVM may reassociate, contract and divide by reciprocals; implies nnan
   std::int64_t stack_limit = 64 * 1024;  ///< bytes; larger temporaries come from the workspace
   std::string symbol;                    ///< of the kernel; empty: kernel_symbol(program)
+  std::string tune;                      ///< the CPU to order instructions for; empty: the machine's
   bool hidden = false;                   ///< symbols are not exported from a shared object
 };
 
@@ -29,6 +30,10 @@ inline std::string kernel_symbol(const Program& program) { return program->name 
 /// The object file of one kernel.
 std::vector<char> compile_lowered(const Program& program, const Machine& machine,
                                   const Options& options = {});
+/// The object file of several kernels, and under the symbol `table` constant numbers for who links it.
+std::vector<char> compile_lowered(const std::vector<Program>& programs, const std::string& table,
+                                  const std::vector<std::int64_t>& numbers, const Machine& machine,
+                                  const Options& options = {});
 /// The same as text: LLVM IR before or after its passes, or assembly.
 std::string llvm_ir(const Program& program, const Machine& machine, const Options& options = {},
                     bool optimized = true);
@@ -36,8 +41,9 @@ std::string assembly(const Program& program, const Machine& machine, const Optio
 
 /// A kernel of an object file for C programs.
 struct ModuleKernel {
-  std::string name;  ///< a C identifier
-  Program source;    ///< as its user knows it: parameters with their shapes
+  std::string name;   ///< a C identifier
+  std::string label;  ///< what messages call it
+  Program source;     ///< as its user knows it: parameters with their shapes
   Program lowered;
 };
 struct ModuleObject {
@@ -49,6 +55,22 @@ struct ModuleObject {
 ModuleObject compile_module(const std::vector<ModuleKernel>& kernels, const std::string& module_name,
                             const Machine& machine, const Options& options = {});
 
+/// A kernel that exists in a version for each level.
+struct DispatchKernel {
+  std::string name;  ///< a C identifier
+  Program source;    ///< its parameters as callers see them
+};
+struct DispatchLevel {
+  std::string name;            ///< for messages
+  std::string suffix;          ///< of the version's functions: NAME + suffix, NAME + suffix + "_dlpack", …
+  std::uint64_t features = 0;  ///< that it needs, as bits of lathe_cpu_features()
+};
+/// The functions that choose among the versions, the first level that fits; for the least CPU of the machine's
+/// architecture. The versions are expected in the same shared object or program.
+std::vector<char> compile_dispatch(const std::vector<DispatchKernel>& kernels,
+                                   const std::vector<DispatchLevel>& levels, const std::string& module_name,
+                                   const Machine& machine, const Options& options = {});
+
 using KernelFunction = std::int32_t (*)(void* const* buffers, const std::int64_t* scalars);
 
 /// Machine code in this process; released with the last copy.
@@ -56,9 +78,13 @@ class LoadedCode {
  public:
   LoadedCode() = default;
   KernelFunction function() const { return function_; }
+  /// The address of a function or of constants by their symbol; throws UserError C002 when it, or a function that it calls,
+  /// is missing.
+  void* find(const std::string& symbol) const;
 
  private:
   friend LoadedCode load(const std::vector<char>&, const std::string&);
+  friend LoadedCode load(const std::vector<std::vector<char>>&, const std::string&);
   std::shared_ptr<void> memory_;
   KernelFunction function_ = nullptr;
 };
@@ -66,5 +92,7 @@ class LoadedCode {
 /// Links an object of `compile_lowered` into this process. The hooks are those of the linked runtime; other
 /// symbols are looked up in the process. Throws UserError when one is missing. Thread-safe.
 LoadedCode load(const std::vector<char>& object, const std::string& symbol);
+/// Links several objects with one another; `name` is for errors, and `function()` is null.
+LoadedCode load(const std::vector<std::vector<char>>& objects, const std::string& name);
 
 }  // namespace lathe::codegen::cpu

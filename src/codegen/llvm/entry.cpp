@@ -21,12 +21,14 @@ enum SpecField { kSpecName, kSpecDtype, kSpecNdim, kSpecShape, kSpecDevice, kSpe
 
 class EntryWriter {
  public:
-  EntryWriter(ModuleContext& module, const Program& source, ::llvm::Function* kernel, const std::string& name)
+  EntryWriter(ModuleContext& module, const Program& source, ::llvm::Function* kernel, const std::string& name,
+              const std::string& label)
       : module_(module),
         context_(module.context),
         source_(source),
         kernel_(kernel),
         name_(name),
+        label_(label),
         pointer_(::llvm::PointerType::getUnqual(context_)),
         i32_(::llvm::Type::getInt32Ty(context_)),
         i64_(::llvm::Type::getInt64Ty(context_)) {
@@ -109,7 +111,7 @@ class EntryWriter {
     Emitter e(module_, function, name_);
     Builder& b = e.builder();
     Value tensors = function->getArg(0), scalars = function->getArg(1);
-    ::llvm::Constant* kernel_name = module_.text(name_);
+    ::llvm::Constant* kernel_name = module_.text(label_);
     auto hook = [&](const char* hook_name, std::vector<::llvm::Type*> types) {
       return module_.hook(hook_name, ::llvm::FunctionType::get(i32_, types, false));
     };
@@ -194,7 +196,7 @@ class EntryWriter {
   ::llvm::LLVMContext& context_;
   const Program& source_;
   ::llvm::Function* kernel_;
-  std::string name_;
+  std::string name_, label_;
   ::llvm::PointerType* pointer_;
   ::llvm::Type *i32_, *i64_, *dtype_;
   ::llvm::StructType *tensor_, *spec_;
@@ -204,8 +206,8 @@ class EntryWriter {
 }  // namespace
 
 void emit_entries(ModuleContext& module, const Program& source, ::llvm::Function* kernel,
-                  const std::string& name) {
-  EntryWriter(module, source, kernel, name).write();
+                  const std::string& name, const std::string& label) {
+  EntryWriter(module, source, kernel, name, label).write();
 }
 
 }  // namespace lathe::codegen::cpu

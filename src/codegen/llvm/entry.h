@@ -13,8 +13,9 @@
 
 namespace lathe::codegen::cpu {
 
-/// Adds NAME and NAME_dlpack. `source` is the program as its user knows it: parameters with their shapes.
+/// Adds NAME and NAME_dlpack. `source` is the program as its user knows it: parameters with their shapes; `label`
+/// is what messages call the kernel.
 void emit_entries(ModuleContext& module, const Program& source, ::llvm::Function* kernel,
-                  const std::string& name);
+                  const std::string& name, const std::string& label);
 
 }  // namespace lathe::codegen::cpu

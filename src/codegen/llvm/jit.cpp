@@ -86,22 +86,34 @@ struct Loaded {
 
 }  // namespace
 
-LoadedCode load(const std::vector<char>& object, const std::string& symbol) {
+LoadedCode load(const std::vector<std::vector<char>>& objects, const std::string& name) {
   auto loaded = std::make_shared<Loaded>(process_linker());
   orc::LLJIT& jit = loaded->linker->jit();
-  auto buffer =
-      ::llvm::MemoryBuffer::getMemBufferCopy(::llvm::StringRef(object.data(), object.size()), symbol);
-  if (auto error = jit.addObjectFile(*loaded->library, std::move(buffer)))
-    throw InternalError("the object of a kernel does not load: " + text_of(std::move(error)));
-  auto address = jit.lookup(*loaded->library, symbol);
+  for (const std::vector<char>& object : objects) {
+    auto buffer =
+        ::llvm::MemoryBuffer::getMemBufferCopy(::llvm::StringRef(object.data(), object.size()), name);
+    if (auto error = jit.addObjectFile(*loaded->library, std::move(buffer)))
+      throw InternalError("the object of a kernel does not load: " + text_of(std::move(error)));
+  }
+  LoadedCode code;
+  code.memory_ = std::move(loaded);
+  return code;
+}
+
+void* LoadedCode::find(const std::string& symbol) const {
+  const Loaded& loaded = *static_cast<const Loaded*>(memory_.get());
+  auto address = loaded.linker->jit().lookup(*loaded.library, symbol);
   if (!address)
     throw UserError(code::C002,
                     "kernel \"" + symbol + "\": it calls a function that this process does not have: " +
                         text_of(address.takeError()) +
                         "; link the library that defines it, or load it with dlopen(…, RTLD_GLOBAL)");
-  LoadedCode code;
-  code.function_ = address->toPtr<KernelFunction>();
-  code.memory_ = std::move(loaded);
+  return address->toPtr<void*>();
+}
+
+LoadedCode load(const std::vector<char>& object, const std::string& symbol) {
+  LoadedCode code = load(std::vector<std::vector<char>>{object}, symbol);
+  code.function_ = reinterpret_cast<KernelFunction>(code.find(symbol));
   return code;
 }
 

@@ -68,6 +68,7 @@ void ModuleContext::mark_access(::llvm::Instruction* access, const Buffer& buffe
         "kernel \"" + name + "\": code of the same object calls a function of this name; rename the program");
   function->setDoesNotThrow();
   if (!internal && options.hidden) function->setVisibility(::llvm::GlobalValue::HiddenVisibility);
+  if (!options.tune.empty()) function->addFnAttr("tune-cpu", options.tune);
   if (features.wide) {
     function->addFnAttr("prefer-vector-width", "512");
     function->addFnAttr("min-legal-vector-width", "512");

@@ -1,36 +1,14 @@
 #include "lathe/emit.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
+#include "behaviour/driver/files.h"
 #include "behaviour/schedule/programs.h"
 #include "lathe/runtime/module.h"
 
 using namespace lathe;
+using test::Folder;
+using test::shell;
 
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A folder that goes with the test.
-struct Folder {
-  Folder() {
-    char name[] = "/tmp/lathe-emit-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string file(const std::string& name) const { return (path / name).string(); }
-  fs::path path;
-};
-
-std::string read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 /// out[i] = x[i] * 2 for a run-time number of floats.
 Program doubled() {
@@ -38,11 +16,6 @@ Program doubled() {
   Tensor x = placeholder("x", {n}, f32);
   Tensor out = compute("out", {n}, [&](Var i) { return x(i) * 2.f; });
   return program("doubled", {n, x}, {out});
-}
-
-void shell(const std::string& command) {
-  CAPTURE(command);
-  REQUIRE(std::system(command.c_str()) == 0);
 }
 
 const char* const kMain = R"(
@@ -101,13 +74,7 @@ TEST_CASE("a C program calls an object file by pointers and by tensors, and bad 
   Program mm = test::matmul(7, 9, 5).program;
   mm = Program("mm", mm->params, mm->temps, mm->body);
   emit_object({mm, doubled()}, Target::host(), folder.file("kernels"), {.prefix = "my_"});
-  std::ofstream(folder.file("main.c")) << kMain;
-  shell(std::string(TEST_CC) + " -std=c99 -Wall -Werror -pedantic -I" TEST_INCLUDE " -c -o " +
-        folder.file("main.o") + " " + folder.file("main.c"));
-  shell(std::string(TEST_CXX) + " -o " + folder.file("main") + " " + folder.file("main.o") + " " +
-        folder.file("kernels.o") + " " TEST_RUNTIME " -pthread -ldl");
-  shell(folder.file("main") + " > " + folder.file("out.txt"));
-  CHECK(read(folder.file("out.txt")) ==
+  CHECK(test::run_c_program(folder, kMain, "kernels.o") ==
         "0\n"
         "1\n"
         "2 my_mm: parameter 0 \"A\": has no data\n"
@@ -151,7 +118,7 @@ TEST_CASE("object and header are the same bytes every time and name no path of t
   CHECK(first.object == again.object);
   CHECK(first.header == again.header);
   const std::string bytes(first.object.begin(), first.object.end());
-  CHECK(bytes.find(fs::current_path().string()) == std::string::npos);
+  CHECK(bytes.find(std::filesystem::current_path().string()) == std::string::npos);
   CHECK(bytes.find("/home") == std::string::npos);
   CHECK(bytes.find("/usr") == std::string::npos);
 }
@@ -188,6 +155,6 @@ TEST_CASE("names that no C function can have are refused, and nothing is written
     CHECK_THROWS_AS(emit_object({named(name)}, Target::host(), folder.file("k")), UserError);
   CHECK_THROWS_AS(emit_object({named("a"), named("a")}, Target::host(), folder.file("k")), UserError);
   CHECK_THROWS_AS(emit_object({named("a"), named("a_dlpack")}, Target::host(), folder.file("k")), UserError);
-  CHECK(fs::is_empty(folder.path));
+  CHECK(std::filesystem::is_empty(folder.path));
   CHECK_THROWS_AS(emit_object({named("a")}, Target::host(), folder.file("none/such/k")), UserError);
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lathe/schedule.h"
 #include "lathe/stmt.h"
 #include "lathe/te.h"
 
@@ -290,4 +291,21 @@ TEST_CASE("memory does not grow with the number of candidates") {
   const long after = resident();
   CAPTURE(before, after);
   CHECK(after - before < 32 * 10);  // KiB: ten for a candidate, 100 MiB for 10,000
+}
+
+TEST_CASE("constants that a schedule prepares are laid out before the kernel is verified and timed") {
+  Tensor a = placeholder("A", {8, 12}, f32), b = placeholder("B", {12, 20}, f32, Constant);
+  Axis r = reduce_axis(12, "k");
+  const Program p = program(
+      "mm", {a, b}, {compute("C", {8, 20}, [&](Var i, Var j) { return sum(a(i, r) * b(r, j), {r}); })});
+  Schedule s(p);
+  s.transform_layout(s.block("C"), b, [](const std::vector<Var>& i) {
+    return std::vector<Expr>{floordiv(i[1], 8), i[0], floormod(i[1], 8)};
+  });
+  const Candidate batch[] = {{s.trace(), s.program(), structural_hash(s.program())}};
+  const auto results = tuner::process_measurer(options())->measure({p, Target::host()}, batch, patience());
+  REQUIRE(results.size() == 1);
+  CAPTURE(results[0].error_text);
+  CHECK(results[0].failure == records::Failure::None);
+  CHECK(measure_here(p, s.program(), Target::host()).failure == records::Failure::None);
 }

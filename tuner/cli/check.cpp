@@ -1,0 +1,66 @@
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+#include "lathe/record_check.h"
+#include "tuner/cli/verb.h"
+
+namespace lathe::command_line {
+namespace {
+
+struct Options {
+  std::vector<std::string> logs;
+  std::string junit, compile_for;
+};
+
+int check_logs(const Context& context, const Options& options) {
+  std::optional<Target> target;
+  if (!options.compile_for.empty()) target = Target::parse(options.compile_for);
+  std::vector<std::pair<std::string, std::vector<CheckedRecord>>> suites;
+  std::size_t records = 0, problems = 0;
+  ordered_json all = ordered_json::array();
+  for (const std::string& log : options.logs) {
+    std::ifstream file(log);
+    if (!file) throw std::runtime_error("check: cannot read the records \"" + log + "\"");
+    const RecordStore store = RecordStore::from_text(file, log, store_options());
+    suites.emplace_back(log, check_records(store, {.compile_for = target ? &*target : nullptr}));
+    for (const CheckedRecord& r : suites.back().second) {
+      ++records;
+      if (r.problem.empty()) continue;
+      ++problems;
+      all.push_back({{"log", log},
+                     {"workload", r.workload},
+                     {"target", r.target},
+                     {"trial", r.trial},
+                     {"problem", r.problem}});
+      if (!context.json)
+        std::printf("%s: %s for %s, trial %s\n  %s\n", log.c_str(), r.workload.c_str(), r.target.c_str(),
+                    r.trial.substr(0, 12).c_str(), r.problem.c_str());
+    }
+  }
+  if (!options.junit.empty()) {
+    std::ofstream file(options.junit);
+    file << junit_text(suites);
+    if (!file.flush()) throw std::runtime_error("check: cannot write \"" + options.junit + "\"");
+  }
+  if (context.json)
+    print_json({{"records", records}, {"problems", all}});
+  else
+    std::printf("%zu records, %zu with a problem\n", records, problems);
+  return problems == 0 ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Context& context) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("check", "Replay every record of logs: do they still mean what was measured?");
+  verb->add_option("--records", options->logs, "Text logs (`lathe db export`)")->required()->take_all();
+  verb->add_option("--junit", options->junit, "Write the result as JUnit XML, for CI");
+  verb->add_option("--compile-for", options->compile_for, "Compile the records of this target, too");
+  add_json(*verb, context);
+  context.does(*verb, [&context, options] { return check_logs(context, *options); });
+}
+
+}  // namespace lathe::command_line
