@@ -29,10 +29,11 @@ struct Matmul {
 /// Schedules it for AVX2, telling `after` each step that is done.
 inline void schedule_matmul(
     Schedule& s, const Matmul& m, const std::function<void(const char* step)>& after = [](const char*) {}) {
-  // A tile of 6 x 16 sums fits the 16 vector registers of AVX2; a panel of B of 256 rows fits the first cache with the
-  // rows of A that meet it; 120 rows of A the second.
-  constexpr std::int64_t TileRows = 6, TileColumns = 16, Rows = 120;
-  const std::int64_t panel_rows = std::min<std::int64_t>(m.n, 256);
+  // A tile of 6 x 16 sums fits the 16 vector registers of AVX2. Blocks of A of 48 x 512 take a fifth of the second cache;
+  // a tile is loaded and stored again for each panel of B, which the depth of 512 makes rare. The panels are equally deep,
+  // for a guard in the loop over `depth` is dear.
+  constexpr std::int64_t TileRows = 6, TileColumns = 16, Rows = 48, MaxDepth = 512;
+  const std::int64_t panels = (m.n + MaxDepth - 1) / MaxDepth, panel_rows = (m.n + panels - 1) / panels;
 
   // Work on blocks that stay in the caches, and inside them on one tile of C at a time. No size needs to divide: what
   // sticks out is guarded.
@@ -60,17 +61,30 @@ inline void schedule_matmul(
   after("vectorised and unrolled");
 
   // Copy each panel of B into the order in which it is read: a column of tiles after another, each one contiguous.
-  BlockRef pack = s.cache_read(product, m.b, Scope::Global);
-  Var k("k"), c("j");
-  s.transform_layout(pack, -1, IndexMap{{k, c}, {floordiv(c, TileColumns), k, floormod(c, TileColumns)}});
-  s.compute_at(pack, panel);
-  std::vector<LoopRef> loops = s.loops(pack);
-  auto [packed_tile, lane] = s.split(loops.back(), {_, TileColumns});
-  s.reorder({packed_tile, loops[loops.size() - 2], lane});
+  BlockRef pack_b = s.cache_read(product, m.b, Scope::Global);
+  Var x("i"), y("k"), z("j");
+  s.transform_layout(pack_b, -1, IndexMap{{y, z}, {floordiv(z, TileColumns), y, floormod(z, TileColumns)}});
+  s.compute_at(pack_b, panel);
+  std::vector<LoopRef> loops = s.loops(pack_b);
+  auto [b_tile, lane] = s.split(loops.back(), {_, TileColumns});
+  s.reorder({b_tile, loops[loops.size() - 2], lane});
   s.vectorize(lane);
-  s.parallel(packed_tile);
+  after("B packed");
+
+  // The block of A likewise: the six rows of a tile lie side by side. In A itself, with rows a power of two apart, they
+  // would fall into the same few sets of the caches.
+  BlockRef pack_a = s.cache_read(product, m.a, Scope::Global);
+  s.transform_layout(pack_a, -1, IndexMap{{x, y}, {floordiv(x, TileRows), y, floormod(x, TileRows)}});
+  s.compute_at(pack_a, block_row);
+  loops = s.loops(pack_a);
+  auto [a_tile, a_row] = s.split(loops[loops.size() - 2], {_, TileRows});
+  s.reorder({a_tile, loops.back(), a_row});
+  s.unroll(a_row);
+  after("A packed");
+
+  s.parallel(b_tile);
   s.parallel(block_row);
-  after("packed, and on all threads");
+  after("on all threads");
 }
 
 }  // namespace lathe::examples
