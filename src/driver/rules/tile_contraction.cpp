@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t kUnrolledSteps = 5;         ///< of the reduction, where its inner loops are that short
 constexpr std::int64_t kUnrolledOperations = 160;  ///< in all; compile time grows faster than the body
-constexpr std::int64_t kStrip = 8;                 ///< rows of an image that are worked on together
+constexpr std::int64_t kStrip = 8;         ///< rows of an image, as it is read, that are worked on together
 constexpr std::int64_t kRowsThatPay = 24;  ///< that share a packed panel, so that it is worth its making
 
 /// A block as a contraction. Variables by their position in the block, of extents other than 1 but for `row`.
@@ -196,6 +196,18 @@ class Tiling {
     s_.transform_layout(panels_, -1, IndexMap{from, to});
   }
 
+  /// Rows of the image that one more row of the result reads: the stride.
+  std::int64_t rows_read(std::size_t row) const {
+    for (const BufferRegion& read : block().reads) {
+      for (std::size_t d = 0; d < read.ranges.size(); ++d) {
+        if (!lathe::mentions(read.ranges[d].min, block().iters[row].var)) continue;
+        const std::int64_t size = as_int(read.buffer->shape[d]).value_or(1);
+        return std::max<std::int64_t>(1, size / std::max<std::int64_t>(1, domain(block(), row)));
+      }
+    }
+    return 1;
+  }
+
   void tile_consumer() {
     const std::vector<LoopRef> loops = s_.loops(out_);
     auto at = [&](std::size_t variable) { return loops[position_.at(variable)]; };
@@ -214,8 +226,8 @@ class Tiling {
           outer_inner = inner;
         } else {
           // A strip of the image: what its producers pad for it stays in the second cache.
-          auto [strip, o, inner] = s_.split(
-              at(i), {_, std::max<std::int64_t>(1, kStrip / value_of(s_, outer_rows_)), outer_rows_});
+          const std::int64_t rows = kStrip / (value_of(s_, outer_rows_) * rows_read(i));
+          auto [strip, o, inner] = s_.split(at(i), {_, std::max<std::int64_t>(1, rows), outer_rows_});
           order.insert(order.end(), {strip, o});
           outer_inner = inner;
         }
