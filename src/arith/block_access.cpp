@@ -31,4 +31,75 @@ Region access_over(const Block& block, const BufferRegion& access, const std::ve
   return relax(bound, used, predicate, analyzer);
 }
 
+namespace {
+
+/// The regions of a block that never runs (an extent or a buffer is empty): its subscripts, so that who reads and writes
+/// what stays known.
+void regions_by_subscript(Block& block) {
+  block.reads.clear();
+  block.writes.clear();
+  auto note = [](std::vector<BufferRegion>& list, const Buffer& buffer, const std::vector<Expr>& indices) {
+    if (std::any_of(list.begin(), list.end(),
+                    [&](const BufferRegion& r) { return r.buffer.same_as(buffer); }))
+      return;
+    BufferRegion region{buffer, {}};
+    for (const Expr& i : indices) region.ranges.push_back({i, 1});
+    list.push_back(std::move(region));
+  };
+  walk(
+      block.body,
+      [&](const Stmt& s) {
+        if (const Store* store = s.as<Store>()) note(block.writes, store->buffer, store->indices);
+        return true;
+      },
+      [&](const Expr& e) {
+        if (const Load* load = e.as<Load>()) note(block.reads, load->buffer, load->indices);
+        return true;
+      });
+  if (!block.is_reduction()) return;
+  std::erase_if(block.reads, [&](const BufferRegion& r) {
+    return std::any_of(block.writes.begin(), block.writes.end(),
+                       [&](const BufferRegion& w) { return w.buffer.same_as(r.buffer); });
+  });
+}
+
+bool never_runs(const Block& block) {
+  if (std::any_of(block.iters.begin(), block.iters.end(),
+                  [](const IterVar& i) { return is_int(i.extent, 0); }))
+    return true;
+  bool empty = false;
+  walk(block.body, [&](const Stmt& s) {
+    const Store* store = s.as<Store>();
+    if (store) {
+      for (const Expr& e : store->buffer->shape) empty |= is_int(e, 0);
+    }
+    return true;
+  });
+  return empty;
+}
+
+}  // namespace
+
+void refresh_regions(Block& block) {
+  if (never_runs(block)) {
+    regions_by_subscript(block);
+    return;
+  }
+  std::vector<Domain> domains;
+  for (const IterVar& i : block.iters) domains.push_back({i.var, i.extent});
+  std::vector<Stmt> parts;
+  if (block.init.defined()) parts.push_back(block.init);
+  parts.push_back(block.body);
+  const Accesses found = accesses(make_seq(parts), domains);
+  block.reads.clear();
+  block.writes.clear();
+  for (const Region& r : found.writes) block.writes.push_back(r.region);
+  for (const Region& r : found.reads) {
+    const bool own = block.is_reduction() &&
+                     std::any_of(block.writes.begin(), block.writes.end(),
+                                 [&](const BufferRegion& w) { return w.buffer.same_as(r.region.buffer); });
+    if (!own) block.reads.push_back(r.region);
+  }
+}
+
 }  // namespace lathe::arith

@@ -11,4 +11,8 @@ namespace lathe::arith {
 Region access_over(const Block& block, const BufferRegion& access, const std::vector<Domain>& loops,
                    Analyzer& analyzer);
 
+/// Computes the block's regions anew from its init and body. A reduction's reads of its own outputs are not listed. A block
+/// that never runs, because something is empty, gets its subscripts: who reads and writes what stays known.
+void refresh_regions(Block& block);
+
 }  // namespace lathe::arith

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "arith/regions.h"
+#include "arith/block_access.h"
 #include "ir/reduction.h"
 #include "ir/visitor.h"
 #include "te/nodes.h"
@@ -16,20 +16,6 @@ struct Dimension {
   Expr extent;
   IterKind kind;
 };
-
-/// What the block reads besides its own outputs.
-std::vector<BufferRegion> reads_of(const Block& block, const std::vector<Buffer>& outputs) {
-  std::vector<arith::Domain> domains;
-  for (const IterVar& i : block.iters) domains.push_back({i.var, i.extent});
-  std::vector<Stmt> both{block.body};
-  if (block.init.defined()) both.insert(both.begin(), block.init);
-  std::vector<BufferRegion> reads;
-  for (arith::Region& r : arith::accesses(make_seq(std::move(both)), domains).reads) {
-    auto same = [&](const Buffer& b) { return b.same_as(r.region.buffer); };
-    if (std::none_of(outputs.begin(), outputs.end(), same)) reads.push_back(std::move(r.region));
-  }
-  return reads;
-}
 
 }  // namespace
 
@@ -69,7 +55,8 @@ Stmt build_block(const Compute& compute, const std::vector<Buffer>& outputs, Lab
   } else {
     block->body = make_reduction_init(outputs, position, values);
   }
-  block->reads = reads_of(*block, outputs);
+  arith::refresh_regions(*block);
+  block->writes.clear();  // one point an execution, also where an extent of 1 would make it a constant
   for (const Buffer& b : outputs) {
     std::vector<Range> point;
     for (const Expr& e : position) point.push_back({e, 1});
