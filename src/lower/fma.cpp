@@ -2,6 +2,11 @@
 //
 // Contraction changes bits, so it is done here, once, on the program: the interpreter and every back end then run the same
 // nodes. It runs on block form because the permission is a property of the block (`math`).
+//
+// Differences are left alone. x*s - m, where m is the greatest of the rounded products x*s, is 0 at that product; with one
+// rounding it is the product's rounding error, which exp makes infinite when s is large: a softmax would give NaN.
+
+#include <algorithm>
 
 #include "ir/visitor.h"
 #include "lower/passes.h"
@@ -11,8 +16,16 @@ namespace {
 
 const Binary* product(const Expr& e) { return as_binary(e, BinaryOp::Mul); }
 
-/// The contracted form of an Add or Sub of floats, or an undefined Expr.
-Expr contract(const Expr& e) {
+/// Is `e` the sum so far of the reduction?
+bool accumulator(const Expr& e, const Block& block) {
+  const Load* load = e.as<Load>();
+  return load && block.is_reduction() && std::ranges::any_of(block.writes, [&](const BufferRegion& w) {
+           return w.buffer.same_as(load->buffer);
+         });
+}
+
+/// The contracted form of an Add (or of an update of a sum by Sub) of floats, or an undefined Expr.
+Expr contract(const Expr& e, const Block& block) {
   const Binary* b = e.as<Binary>();
   if (!b || !e.dtype().is_float()) return {};
   auto fused = [&](const Expr& x, const Expr& y, const Expr& z) {
@@ -22,11 +35,7 @@ Expr contract(const Expr& e) {
     if (const Binary* m = product(b->b)) return fused(m->a, m->b, b->a);
     if (const Binary* m = product(b->a)) return fused(m->a, m->b, b->b);
   }
-  if (b->op == BinaryOp::Sub) {
-    // A literal -0 on the left is how a negation is written; -(x*y) is one rounding already.
-    const FloatImm* zero = b->a.as<FloatImm>();
-    if (zero && zero->value == 0) return {};
-    if (const Binary* m = product(b->a)) return fused(m->a, m->b, -b->b);
+  if (b->op == BinaryOp::Sub && accumulator(b->a, block)) {
     if (const Binary* m = product(b->b)) return fused(-m->a, m->b, b->a);
   }
   return {};
@@ -44,7 +53,7 @@ class Contraction : public Mutator {
   using Mutator::mutate_node;
   Stmt mutate_node(const Block& n, const Stmt& self) override {
     if (!may_contract(n)) return self;
-    Stmt body = rewrite_exprs(n.body, contract);
+    Stmt body = rewrite_exprs(n.body, [&](const Expr& e) { return contract(e, n); });
     if (body.same_as(n.body)) return self;
     auto out = copy(n);
     out->body = std::move(body);
