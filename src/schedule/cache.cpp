@@ -3,64 +3,78 @@
 #include <algorithm>
 
 #include "arith/block_access.h"
+#include "arith/iter_map.h"
 #include "schedule/edit.h"
 #include "schedule/legality.h"
 #include "schedule/placement.h"
+#include "schedule/runs.h"
 
 namespace lathe::schedule {
 namespace {
 
-/// Where a copy of `buffer` for (or of) `block` belongs: the child, within the lowest statement that holds all accesses to
-/// the buffer, that contains the block. Parameters: the child of the root.
+/// A place beside a block: in the body of a loop, or of the program.
 struct Spot {
-  Path holder;             ///< to the For or root whose body gets the copy
-  const StmtNode* anchor;  ///< the child
+  Path loop;               ///< to the loop; empty: the program's body
+  const StmtNode* anchor;  ///< the block
 };
 
-Spot spot_for(const Stmt& root, const Program& program, const Path& block, const Buffer& buffer) {
-  std::size_t depth = 0;
-  if (!is_param(program, buffer)) {
-    const Stmt common = lowest_common_ancestor(root, buffer);
-    while (depth + 1 < block.size() && !block[depth].same_as(common)) ++depth;
-    if (block[depth].as<Block>()) --depth;  // a lone accessor
+/// Where a copy of `buffer` for (or of) `block` belongs: in the lowest statement that holds all accesses to the buffer, or
+/// further in when one of `between`, which must stay on the other side of the copy, shares a loop there with the block: the
+/// buffer's writers when the copy goes before the block, its readers when it goes behind. Parameters: from the root on.
+Spot spot_for(const Stmt& root, const Program& program, const Path& block, const Buffer& buffer,
+              const std::vector<Stmt>& between) {
+  // How much of the path leads to each possible place: the program's body, then each loop.
+  std::vector<std::size_t> places{0};
+  for (std::size_t d = 0; d < block.size(); ++d) {
+    if (block[d].as<For>()) places.push_back(d + 1);
   }
-  // A sequence is the body of the loop above it.
-  while (depth > 0 && !block[depth].as<For>()) --depth;
-  Spot spot;
-  const bool in_loop = block[depth].as<For>() && !is_param(program, buffer);
-  if (in_loop) {
-    spot.holder = Path(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(depth) + 1);
-  } else {
-    spot.holder = {root};
+  std::size_t at = 0;
+  const Stmt common = lowest_common_ancestor(root, buffer);
+  if (!is_param(program, buffer) && !common.as<Block>()) {  // a block: nothing else accesses it
+    const std::size_t depth = static_cast<std::size_t>(
+        std::ranges::find_if(block, [&](const Stmt& s) { return s.same_as(common); }) - block.begin());
+    while (at + 1 < places.size() && places[at + 1] <= depth) ++at;
   }
-  spot.anchor = block.back().get();
+  auto shared = [&] {
+    std::size_t child = places[at];
+    if (block[child].as<Seq>()) ++child;
+    return std::ranges::any_of(between, [&](const Stmt& s) { return contains(block[child], s.get()); });
+  };
+  while (at + 1 < places.size() && shared()) ++at;
+  return {Path(block.begin(), block.begin() + static_cast<std::ptrdiff_t>(places[at])), block.back().get()};
+}
+
+/// The spot behind the block where what it writes is complete.
+Spot spot_behind(const Edit& edit, const Path& from, const Buffer& buffer) {
+  const Block& block = *from.back().as<Block>();
+  std::vector<Stmt> readers = readers_of(edit.body(), buffer);
+  std::erase_if(readers, [&](const Stmt& s) { return s.same_as(from.back()); });
+  Spot spot = spot_for(edit.body(), edit.program(), from, buffer, readers);
+  if (const auto outer = reduce_loops(block, loops_on(spot.loop)); !outer.empty()) {
+    edit.refuse(code::S047,
+                "a reader of \"" + buffer->name + "\" lies in loop \"" + outer.front()->name +
+                    "\", over which block \"" + block.name() + "\" still reduces",
+                {{from.back().get(), "reduces"}}, "move the reader out of the reduction first");
+  }
   return spot;
 }
 
 /// The program with `fresh` beside the anchor.
 Stmt put(const Stmt& root, const Spot& spot, const Stmt& fresh, bool before) {
-  const Stmt& holder = spot.holder.back();
-  if (spot.holder.size() == 1 && holder.same_as(root)) {
-    std::vector<Stmt> stmts = root.as<Seq>() ? root.as<Seq>()->stmts : std::vector<Stmt>{root};
-    std::size_t at = 0;
-    while (!contains(stmts[at], spot.anchor)) ++at;
-    stmts.insert(stmts.begin() + static_cast<std::ptrdiff_t>(before ? at : at + 1), fresh);
-    return make_seq(std::move(stmts));
-  }
-  return replace(spot.holder, insert(holder, fresh, spot.anchor, before));
+  if (!spot.loop.empty()) return replace(spot.loop, insert(spot.loop.back(), fresh, spot.anchor, before));
+  std::vector<Stmt> stmts = root.as<Seq>() ? root.as<Seq>()->stmts : std::vector<Stmt>{root};
+  std::size_t at = 0;
+  while (!contains(stmts[at], spot.anchor)) ++at;
+  stmts.insert(stmts.begin() + static_cast<std::ptrdiff_t>(before ? at : at + 1), fresh);
+  return make_seq(std::move(stmts));
 }
 
-/// What the block alone accesses of `buffer` per iteration of the holder's loops.
+/// What the block alone accesses of `buffer` per iteration of the spot's loop.
 arith::Region region_at(const Spot& spot, const Stmt& root, const Block& block, const BufferRegion& access,
                         arith::Analyzer& analyzer) {
-  const bool at_root = spot.holder.size() == 1 && spot.holder.back().same_as(root);
-  const Stmt below = at_root ? root : spot.holder.back().as<For>()->body;
+  const Stmt below = spot.loop.empty() ? root : spot.loop.back().as<For>()->body;
   return arith::access_over(block, access, domains_of(loops_on(path_to_block(below, block.label.get()))),
                             analyzer);
-}
-
-void bind_holder(arith::Analyzer& analyzer, const Spot& spot, const Stmt& root) {
-  if (!(spot.holder.size() == 1 && spot.holder.back().same_as(root))) bind_path(analyzer, spot.holder);
 }
 
 /// Every access of the block to `from` goes to `to`.
@@ -86,6 +100,63 @@ void need_single_write(const Edit& edit, const Stmt& self) {
               {{self.get(), "here"}});
 }
 
+/// Where the block runs, over the loops down to `at`; refuses when that is not clear.
+Expr need_runs(const Edit& edit, const Path& from, const Path& at, bool sums) {
+  if (at.empty()) return true_expr();
+  const Runs runs = runs_below(edit.program(), from, at.size(), sums);
+  if (runs.unclear.defined()) {
+    edit.refuse(code::S046,
+                "in which iterations of loop \"" + at.back().as<For>()->var.name() + "\" block \"" +
+                    from.back().as<Block>()->name() + "\" runs is not clear from its condition " +
+                    to_string(runs.unclear),
+                {{at.back().get(), "here"}, {from.back().get(), "block"}}, "choose a loop further out");
+  }
+  return runs.condition;
+}
+
+/// A copy reads all of a box, so all of it must have been written: by a block whose stores are the whole buffer. The
+/// padding of a layout that does not divide is not.
+void need_dense(const Edit& edit, const Stmt& writer, const Buffer& buffer) {
+  const Block& block = *writer.as<Block>();
+  std::vector<arith::Domain> domains;
+  for (const IterVar& i : block.iters) {
+    if (i.kind == IterKind::Spatial) domains.push_back({i.var, i.extent});
+  }
+  arith::Analyzer analyzer;
+  bind_sizes(analyzer, edit.program());
+  for (const BufferRegion& w : block.writes) {
+    if (!w.buffer.same_as(buffer)) continue;
+    std::vector<Expr> indices, extents;
+    for (std::size_t d = 0; d < w.ranges.size(); ++d) {
+      // Plain subscripts, the usual case, need no proof.
+      if (is_int(buffer->shape[d], 1) || w.ranges[d].min.as<VarNode>()) continue;
+      indices.push_back(w.ranges[d].min);
+      extents.push_back(buffer->shape[d]);
+    }
+    if (indices.empty()) continue;
+    std::vector<arith::Domain> used;
+    for (const arith::Domain& d : domains) {
+      if (std::ranges::any_of(indices, [&](const Expr& e) { return mentions(e, d.var); })) used.push_back(d);
+    }
+    const auto map = arith::detect_iter_map(indices, extents, used, true_expr(), analyzer);
+    if (map && map->bijective()) continue;
+    edit.refuse(
+        code::S046,
+        "the layout of \"" + buffer->name + "\" has elements that nothing writes, and a copy would read them",
+        {{writer.get(), "writes it"}},
+        "stage it before transform_layout, or choose a layout without padding");
+  }
+}
+
+/// The copy, run only where the block runs: elsewhere what it copies may not have been written.
+Stmt guarded(const CopyNest& made, const Expr& runs, arith::Analyzer& analyzer) {
+  if (is_true(runs)) return made.nest;
+  const Path place = path_to_block(made.nest, made.label.get());
+  auto block = copy(*place.back().as<Block>());
+  block->predicate = analyzer.simplify(arith::conjunction(block->predicate, runs));
+  return replace(place, Stmt(block.release()));
+}
+
 }  // namespace
 
 void run_cache_read(Edit& edit) {
@@ -102,6 +173,17 @@ void run_cache_read(Edit& edit) {
   }
   const BufferRegion access = block.reads[which];
   for (const Stmt& w : writers_of(edit.body(), access.buffer)) {
+    need_dense(edit, w, access.buffer);
+    const Block& writer = *w.as<Block>();
+    const bool parts =
+        block.partner.defined() && (writer.label.same_as(block.partner) ||
+                                    (writer.partner.defined() && writer.partner.same_as(block.partner)));
+    if (parts || (writer.partner.defined() && writer.partner.same_as(block.label))) {
+      edit.refuse(
+          code::S041,
+          "\"" + access.buffer->name + "\" holds the sums that the parts of a reduction hand to one another",
+          {{self.get(), "reads it"}, {w.get(), "writes it"}}, "stage the operands of the reduction instead");
+    }
     if (w.same_as(self))
       edit.refuse(
           code::S054,
@@ -110,14 +192,16 @@ void run_cache_read(Edit& edit) {
   }
   const Buffer staged = like(
       access.buffer, unique_buffer_name(edit.program(), access.buffer->name + "_" + spelling(scope)), scope);
-  const Spot spot = spot_for(edit.body(), edit.program(), from, access.buffer);
+  const Spot spot =
+      spot_for(edit.body(), edit.program(), from, access.buffer, writers_of(edit.body(), access.buffer));
   arith::Analyzer analyzer;
   bind_sizes(analyzer, edit.program());
-  bind_holder(analyzer, spot, edit.body());
+  bind_path(analyzer, spot.loop);
   const arith::Region region = region_at(spot, edit.body(), block, access, analyzer);
   CopyNest stage = copy_nest(unique_block_name(edit.program(), staged->name), access.buffer, staged,
                              region.region, analyzer);
-  Stmt body = put(edit.body(), spot, stage.nest, true);
+  const Expr runs = need_runs(edit, from, spot.loop, false);
+  Stmt body = put(edit.body(), spot, guarded(stage, runs, analyzer), true);
   const Path place = path_to_block(body, block.label.get());
   edit.set_body(replace(place, Stmt(redirected(block, access.buffer, staged).release())));
   edit.add_temp(staged);
@@ -125,27 +209,6 @@ void run_cache_read(Edit& edit) {
 }
 
 namespace {
-
-/// cache_write without a loop: the block fills the new buffer, a copy behind it stores to the old one.
-void stage_whole(Edit& edit, const Path& from, Scope scope) {
-  const Stmt self = from.back();
-  const Block& block = *self.as<Block>();
-  const BufferRegion access = block.writes[0];
-  const Buffer staged = like(
-      access.buffer, unique_buffer_name(edit.program(), access.buffer->name + "_" + spelling(scope)), scope);
-  const Spot spot = spot_for(edit.body(), edit.program(), from, access.buffer);
-  arith::Analyzer analyzer;
-  bind_sizes(analyzer, edit.program());
-  bind_holder(analyzer, spot, edit.body());
-  const arith::Region region = region_at(spot, edit.body(), block, access, analyzer);
-  CopyNest store = copy_nest(unique_block_name(edit.program(), access.buffer->name + "_store"), staged,
-                             access.buffer, region.region, analyzer);
-  Stmt body = put(edit.body(), spot, store.nest, false);
-  const Path place = path_to_block(body, block.label.get());
-  edit.set_body(replace(place, Stmt(redirected(block, access.buffer, staged).release())));
-  edit.add_temp(staged);
-  edit.output(store.label);
-}
 
 /// The number of the pass: the reduce loops at and above `at` as one index, and how many passes there are.
 struct Passes {
@@ -166,51 +229,26 @@ Passes outer_passes(const Block& block, const std::vector<Stmt>& upper) {
   return out;
 }
 
-/// Proved that `condition`, a comparison, holds in the first iteration of the loops wherever it holds in any?
-bool holds_first(const Expr& condition, const VarMap& first, arith::Analyzer& analyzer) {
-  const Binary* compared = condition.as<Binary>();
-  if (!compared) return false;
-  const Expr distance = arith::sub(compared->a, compared->b);
-  const Expr growth = analyzer.simplify(arith::sub(distance, substitute(distance, first)));
-  switch (compared->op) {
-    case BinaryOp::Lt:
-    case BinaryOp::Le: return analyzer.can_prove_ge(growth, 0);
-    case BinaryOp::Gt:
-    case BinaryOp::Ge: return analyzer.can_prove_lt(growth, 1);
-    default: return is_int(growth, 0);
-  }
-}
-
-/// Whether the block runs at all for spatial reasons below `at`, over the variables of the loops down to `at`.
-///
-/// The region says what an iteration of `at` writes if it writes anything. Where a split is larger than the loop, or nested
-/// splits overlap, whole iterations write nothing; a load and a store there would put the identity over a finished sum.
-/// Conditions on reduce loops do not count: a sum over nothing is stored, too.
-Expr runs_below(const Edit& edit, const Path& from, const Path& at) {
-  const Block& block = *from.back().as<Block>();
-  const std::vector<Stmt> loops = loops_on(from);
-  const std::vector<const VarNode*> reduce = reduce_loops(block, loops);
+/// cache_write without a loop: the block fills the new buffer, a copy behind it stores to the old one.
+void stage_whole(Edit& edit, const Path& from, Scope scope) {
+  const Stmt self = from.back();
+  const Block& block = *self.as<Block>();
+  const BufferRegion access = block.writes[0];
+  const Buffer staged = like(
+      access.buffer, unique_buffer_name(edit.program(), access.buffer->name + "_" + spelling(scope)), scope);
+  const Spot spot = spot_behind(edit, from, access.buffer);
   arith::Analyzer analyzer;
   bind_sizes(analyzer, edit.program());
-  bind_path(analyzer, from);
-  VarMap first;  // the first iteration of each loop below
-  for (const Stmt& loop : loops_on(Path(from.begin() + static_cast<std::ptrdiff_t>(at.size()), from.end())))
-    first.emplace(loop.as<For>()->var.node(), Expr(0));
-  Expr runs = true_expr();
-  for (const Expr& condition : arith::conjuncts(block.predicate)) {
-    if (mentions_any(condition, [&](const VarNode* v) { return std::ranges::count(reduce, v) > 0; }))
-      continue;
-    const Expr at_first = analyzer.simplify(substitute(condition, first));
-    const bool implied = at_first.same_as(condition) || holds_first(condition, first, analyzer);
-    if (!implied) {
-      edit.refuse(code::S046,
-                  "in which iterations of loop \"" + at.back().as<For>()->var.name() + "\" block \"" +
-                      block.name() + "\" runs is not clear from its condition " + to_string(condition),
-                  {{at.back().get(), "here"}, {from.back().get(), "block"}}, "choose a loop further out");
-    }
-    runs = arith::conjunction(runs, at_first);
-  }
-  return runs;
+  bind_path(analyzer, spot.loop);
+  const arith::Region region = region_at(spot, edit.body(), block, access, analyzer);
+  CopyNest store = copy_nest(unique_block_name(edit.program(), access.buffer->name + "_store"), staged,
+                             access.buffer, region.region, analyzer);
+  const Expr runs = need_runs(edit, from, spot.loop, true);
+  Stmt body = put(edit.body(), spot, guarded(store, runs, analyzer), false);
+  const Path place = path_to_block(body, block.label.get());
+  edit.set_body(replace(place, Stmt(redirected(block, access.buffer, staged).release())));
+  edit.add_temp(staged);
+  edit.output(store.label);
 }
 
 /// cache_write at a loop under outer reduce loops: read-modify-write.
@@ -239,6 +277,24 @@ void stage_at(Edit& edit, const Path& from, Scope scope, const Path& at) {
   if (!init)
     edit.refuse(code::S054, "the init of block \"" + block.name() + "\" is more than one store",
                 {{self.get(), "here"}});
+  for (const VarNode* v : reduce_loops(block, loops_on(at))) {
+    for (std::size_t i = 0; i < block.iters.size(); ++i) {
+      if (block.iters[i].kind != IterKind::Spatial || !mentions(block.bindings[i], Var(v))) continue;
+      edit.refuse(
+          code::S045,
+          "loop \"" + v->name + "\", over which block \"" + block.name() +
+              "\" reduces, is fused with a spatial one, so the passes over an element are not its iterations",
+          {{loop.get(), "here"}}, "choose a loop outside it, or do not fuse them");
+    }
+  }
+  const std::vector<Stmt> inner =
+      loops_on(Path(from.begin() + static_cast<std::ptrdiff_t>(at.size()), from.end()));
+  if (const For* again = repeating_loop(block, inner)) {
+    edit.refuse(code::S045,
+                "loop \"" + again->var.name() + "\" repeats block \"" + block.name() +
+                    "\", which would add to the same sums again",
+                {{loop.get(), "here"}, {self.get(), "block"}}, "choose a loop inside it");
+  }
   const Passes passes = outer_passes(block, loops_on(at));
   const Buffer staged = like(
       access.buffer, unique_buffer_name(edit.program(), access.buffer->name + "_" + spelling(scope)), scope);
@@ -255,7 +311,18 @@ void stage_at(Edit& edit, const Path& from, Scope scope, const Path& at) {
   }
   Spot spot{at, self.get()};
   const arith::Region region = region_at(spot, edit.body(), block, access, analyzer);
-  const Expr runs = runs_below(edit, from, at);
+  const Expr runs = need_runs(edit, from, at, true);
+  for (const Stmt& reader : readers_of(edit.body(), access.buffer)) {
+    // The store goes behind what the loop holds of the block: who reads beside the block would read before it.
+    const Path beside = path_to(loop.as<For>()->body, self.get());
+    const Stmt& child = beside[beside[0].as<Seq>() ? 1 : 0];
+    if (contains(child, reader.get())) {
+      edit.refuse(code::S045,
+                  "block \"" + reader.as<Block>()->name() + "\" reads \"" + access.buffer->name +
+                      "\" in a loop below \"" + loop.as<For>()->var.name() + "\", before the sums are stored",
+                  {{loop.get(), "here"}, {reader.get(), "reads it"}}, "choose a loop further in");
+    }
+  }
 
   auto with_pass = [&](const CopyNest& made, IterKind kind,
                        const std::function<void(Block&, const Var&)>& finish) {
@@ -299,7 +366,6 @@ void stage_at(Edit& edit, const Path& from, Scope scope, const Path& at) {
   edit.set_body(replace(at, inside));
   edit.add_temp(staged);
   edit.output(store_copy.label);
-  edit.output(load_copy.label);
 }
 
 }  // namespace
@@ -320,6 +386,7 @@ void run_cache_write(Edit& edit) {
                     "\" was decomposed, its two parts cannot be moved apart",
                 {{self.get(), "here"}}, "stage it before decompose_reduction or another cache_write");
   }
+  need_dense(edit, self, self.as<Block>()->writes[0].buffer);
   if (edit.arg_count() > 2) return stage_at(edit, from, scope, edit.loop(2));
   stage_whole(edit, from, scope);
 }

@@ -7,6 +7,7 @@
 #include "schedule/edit.h"
 #include "schedule/legality.h"
 #include "schedule/placement.h"
+#include "schedule/runs.h"
 
 namespace lathe::schedule {
 namespace {
@@ -96,6 +97,39 @@ void need_settled_inputs(const Edit& edit, const Stmt& self, const char* primiti
   });
 }
 
+/// A condition over the loops down to `place` that holds wherever a consumer runs: the conjuncts that all of them share.
+Expr needed_when(const Program& program, const Stmt& root, const Path& place,
+                 const std::vector<Stmt>& consumers) {
+  std::vector<Expr> shared;
+  for (std::size_t i = 0; i < consumers.size(); ++i) {
+    const Path path = path_to_block(root, consumers[i].as<Block>()->label.get());
+    const std::vector<Expr> own = arith::conjuncts(runs_below(program, path, place.size(), true).condition);
+    if (i == 0) shared = own;
+    std::erase_if(shared, [&](const Expr& c) {
+      return std::ranges::none_of(own, [&](const Expr& o) { return structural_equal(c, o); });
+    });
+  }
+  Expr out = true_expr();
+  for (const Expr& c : shared) out = arith::conjunction(out, c);
+  return out;
+}
+
+/// Calls `refuse` with a producer of the block that runs after the place where it would be put: before the child of `loop`
+/// that holds its first consumer.
+void need_producers_before(const Stmt& loop, const StmtNode* first_consumer, const Block& block,
+                           const std::function<void(const Stmt&)>& refuse) {
+  bool reached = false;
+  const Stmt& body = loop.as<For>()->body;
+  for (const Stmt& child : body.as<Seq>() ? body.as<Seq>()->stmts : std::vector<Stmt>{body}) {
+    reached |= contains(child, first_consumer);
+    if (!reached) continue;
+    for_each_block(child, [&](const Block& other, const Stmt& self) {
+      if (feeds(other, block)) refuse(self);
+      return true;
+    });
+  }
+}
+
 /// Does `produced` hold everything that the block reads of the dimension that its reduce variable `var` indexes?
 bool holds_all(const Block& block, const BufferRegion& access, const BufferRegion& produced, const Var& var,
                const std::vector<Stmt>& loops, arith::Analyzer& analyzer) {
@@ -164,7 +198,8 @@ void run_compute_at(Edit& edit) {
     std::optional<arith::Region> required =
         region_below(place.back().as<For>()->body, w.buffer, false, analyzer);
     if (!required) continue;
-    std::optional<std::vector<VarRange>> solved = solve_ranges(block, w, required->region, analyzer);
+    std::optional<std::vector<VarRange>> solved =
+        solve_ranges(block, w, required->region, Fit::Covers, analyzer);
     if (!solved) {
       refuse(code::S046,
              "the iterations that write a given region of \"" + w.buffer->name +
@@ -185,7 +220,18 @@ void run_compute_at(Edit& edit) {
     if (consumes && !first_consumer) first_consumer = s.get();
     return !consumes;
   });
+  need_producers_before(place.back(), first_consumer, block, [&](const Stmt& later) {
+    refuse(code::S042,
+           "\"" + block.name() + "\" would run before " + block_name(later) + ", which makes what it reads",
+           {{loop.get(), "here"}, {later.get(), "runs later"}});
+  });
   Stmt moved = nest(block, ranges, analyzer);
+  if (const Expr needed = needed_when(edit.program(), rest, place, consumers); !is_true(needed)) {
+    const Path inner = path_to_block(moved, block.label.get());
+    auto guarded = copy(*inner.back().as<Block>());
+    guarded->predicate = analyzer.simplify(arith::conjunction(guarded->predicate, needed));
+    moved = replace(inner, Stmt(guarded.release()));
+  }
   edit.set_body(replace(place, insert(place.back(), moved, first_consumer, true)));
 }
 
@@ -264,7 +310,8 @@ void run_reverse_compute_at(Edit& edit) {
     // The region may be too large (a tail's guard cut it). That the new bindings are a bijection, checked below, means that
     // the regions of different iterations tile the block's domain; so an element lies in the region of one iteration only,
     // and that is the one which writes it.
-    std::optional<std::vector<VarRange>> solved = solve_ranges(block, r, produced->region, analyzer);
+    std::optional<std::vector<VarRange>> solved =
+        solve_ranges(block, r, produced->region, Fit::Within, analyzer);
     bool direct = solved.has_value();
     for (std::size_t d = 0; d < r.ranges.size() && direct; ++d) {
       direct = is_int(r.ranges[d].extent, 1) && (r.ranges[d].min.as<VarNode>() || as_int(r.ranges[d].min));
@@ -304,7 +351,8 @@ void run_reverse_compute_at(Edit& edit) {
     return true;
   });
   Stmt moved = nest(block, ranges, analyzer);
-  // Every iteration of the block must run, and once: the new bindings are a bijection of the loops.
+  // Every iteration of the block must run, and once: each loop round it counts, and the new bindings are a bijection of the
+  // loops.
   const Stmt moved_block = blocks_below(moved)[0];
   std::vector<Expr> bindings, extents;
   std::vector<arith::Domain> loops;
@@ -316,13 +364,23 @@ void run_reverse_compute_at(Edit& edit) {
   for (const arith::Domain& d : domains_of(loops_on(place))) loops.push_back(d);
   for (const arith::Domain& d : domains_of(loops_on(inner))) loops.push_back(d);
   std::erase_if(loops, [&](const arith::Domain& d) {
-    return std::none_of(bindings.begin(), bindings.end(), [&](const Expr& b) { return mentions(b, d.var); });
+    return is_int(d.extent, 1) &&
+           std::ranges::none_of(bindings, [&](const Expr& b) { return mentions(b, d.var); });
   });
+  const std::vector<Stmt> outer = loops_on(place);
+  const bool never = std::ranges::any_of(
+      block.iters, [](const IterVar& i) { return i.kind == IterKind::Spatial && is_int(i.extent, 0); });
+  const bool counted = never || std::ranges::all_of(outer, [&](const Stmt& s) {
+                         const For* f = s.as<For>();
+                         return is_int(f->extent, 1) || std::ranges::any_of(bindings, [&](const Expr& b) {
+                                  return mentions(b, f->var);
+                                });
+                       });
   arith::Analyzer fresh;
   bind_sizes(fresh, edit.program());
   std::optional<arith::IterMap> map =
       arith::detect_iter_map(bindings, extents, loops, moved_block.as<Block>()->predicate, fresh);
-  if (!map || !map->bijective()) {
+  if (!counted || !map || !map->bijective()) {
     refuse(code::S048,
            "inside " + loop_name(loop) + " the block would not run each of its iterations exactly once",
            {{loop.get(), "here"}, {self.get(), "to be moved"}});

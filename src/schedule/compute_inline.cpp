@@ -52,6 +52,14 @@ class LoadReplacement : public Mutator {
   std::function<Expr(const std::vector<Expr>&)> value_;
 };
 
+/// The init of a decomposed reduction is complete, but not all that makes its buffer.
+void need_whole(const Edit& edit, const Stmt& self) {
+  const Block& block = *self.as<Block>();
+  if (!block.partner.defined()) return;
+  edit.refuse(code::S041, "block \"" + block.name() + "\" is a part of a decomposed reduction",
+              {{self.get(), "here"}}, "inline before decompose_reduction or cache_write at a loop");
+}
+
 }  // namespace
 
 void run_compute_inline(Edit& edit) {
@@ -63,6 +71,7 @@ void run_compute_inline(Edit& edit) {
         code::S050, "block \"" + block.name() + "\" is not complete: " + why, {{self.get(), "here"}},
         block.is_reduction() ? "a reduction cannot be repeated at each use; place it with compute_at" : "");
   }
+  need_whole(edit, self);
   const std::optional<Definition> def = definition(block);
   if (!def) {
     edit.refuse(
@@ -108,7 +117,7 @@ void run_compute_inline(Edit& edit) {
     return substitute(value, map);
   });
   Stmt body = take_out(edit, from);
-  for (const Stmt& c : consumers) {
+  for (const Stmt& c : naming(body, buffer)) {
     const Path place = path_to_block(body, c.as<Block>()->label.get());
     auto fresh = copy(*place.back().as<Block>());
     if (fresh->init.defined()) fresh->init = inlining.mutate(fresh->init);
@@ -127,6 +136,7 @@ void run_reverse_compute_inline(Edit& edit) {
   if (std::string why = why_not_complete(block, edit.body()); !why.empty()) {
     edit.refuse(code::S050, "block \"" + block.name() + "\" is not complete: " + why, {{self.get(), "here"}});
   }
+  need_whole(edit, self);
   const std::optional<Definition> def = definition(block);
   if (!def)
     edit.refuse(
@@ -139,8 +149,9 @@ void run_reverse_compute_inline(Edit& edit) {
   for (const BufferRegion& r : block.reads) {
     if (is_param(edit.program(), r.buffer)) continue;
     const std::vector<Stmt> writers = writers_of(edit.body(), r.buffer);
-    if (writers.size() != 1 || readers_of(edit.body(), r.buffer).size() != 1) continue;
-    if (!why_not_complete(*writers[0].as<Block>(), edit.body()).empty() ||
+    if (writers.size() != 1 || naming(edit.body(), r.buffer).size() != 2) continue;
+    if (writers[0].as<Block>()->partner.defined() ||
+        !why_not_complete(*writers[0].as<Block>(), edit.body()).empty() ||
         !definition(*writers[0].as<Block>()))
       continue;
     if (producer.defined()) continue;

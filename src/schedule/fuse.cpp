@@ -1,8 +1,46 @@
 // fuse: nested loops become one.
 
+#include <algorithm>
+
 #include "schedule/edit.h"
+#include "schedule/legality.h"
+#include "schedule/runs.h"
 
 namespace lathe::schedule {
+
+namespace {
+
+/// A spatial loop fused with an empty reduce loop would not run, and the inits with it; a loop that repeats a reduction must
+/// stay outside it.
+void need_nonempty_reduction(const Edit& edit, const std::vector<Path>& paths) {
+  std::vector<Stmt> loops;
+  for (const Path& p : paths) loops.push_back(p.back());
+  arith::Analyzer analyzer;
+  bind_sizes(analyzer, edit.program());
+  for (const Stmt& s : blocks_below(loops.back())) {
+    const Block& block = *s.as<Block>();
+    const std::vector<const VarNode*> reducing = reduce_loops(block, loops);
+    if (reducing.empty() || reducing.size() == loops.size()) continue;
+    if (const For* again = repeating_loop(block, loops)) {
+      edit.refuse(code::S014,
+                  "loop \"" + again->var.name() + "\" repeats block \"" + block.name() +
+                      "\"; fused with the loops of its reduction it would add to the same sums again",
+                  {{loops.front().get(), "here"}, {s.get(), "block"}});
+    }
+    for (const Stmt& loop : loops) {
+      const For& f = *loop.as<For>();
+      if (std::ranges::count(reducing, f.var.node()) == 0 || analyzer.can_prove_ge(f.extent, 1)) continue;
+      edit.refuse(
+          code::S014,
+          "loop \"" + f.var.name() + "\", over which block \"" + block.name() +
+              "\" reduces, may be empty; fused with it, the other loops would not run, nor would the init",
+          {{loop.get(), "may be empty"}},
+          "fuse spatial loops with one another, reduce loops with one another");
+    }
+  }
+}
+
+}  // namespace
 
 void run_fuse(Edit& edit) {
   const std::vector<Path> paths = edit.loops(0);
@@ -21,6 +59,7 @@ void run_fuse(Edit& edit) {
                   "bring them together with reorder");
     }
   }
+  need_nonempty_reduction(edit, paths);
   const Path& path = paths[0];
   arith::Analyzer analyzer;
   bind_sizes(analyzer, edit.program());

@@ -41,6 +41,29 @@ std::vector<Stmt> readers_of(const Stmt& root, const Buffer& buffer) {
   return blocks_where(root, [&](const Block& b) { return reads(b, buffer); });
 }
 
+std::vector<Stmt> naming(const Stmt& root, const Buffer& buffer) {
+  return blocks_where(root, [&](const Block& b) {
+    bool found = false;
+    auto look = [&](const Stmt& inside) {
+      walk(
+          inside,
+          [&](const Stmt& s) {
+            const Store* store = s.as<Store>();
+            found |= store && store->buffer.same_as(buffer);
+            return !found;
+          },
+          [&](const Expr& e) {
+            const Load* load = e.as<Load>();
+            found |= load && load->buffer.same_as(buffer);
+            return !found;
+          });
+    };
+    if (b.init.defined()) look(b.init);
+    look(b.body);
+    return found;
+  });
+}
+
 bool is_param(const Program& program, const Buffer& buffer) {
   return std::any_of(program->params.begin(), program->params.end(),
                      [&](const Param& p) { return p.buffer.same_as(buffer); });
@@ -156,12 +179,14 @@ bool separates(const Block& block, const For& loop, const std::vector<Stmt>& ins
 
 std::optional<Dependence> loop_dependence(const Path& path, const Program& program) {
   const For& loop = *path.back().as<For>();
-  if (is_int(loop.extent, 1) || is_int(loop.extent, 0)) return std::nullopt;
+  auto empty = [](const Stmt& s) { return is_int(s.as<For>()->extent, 0); };
+  if (is_int(loop.extent, 1) || std::ranges::any_of(loops_on(path), empty)) return std::nullopt;
   arith::Analyzer analyzer;
   bind_sizes(analyzer, program);
   bind_path(analyzer, path);
   for (const Stmt& s : blocks_below(loop.body)) {
     const Block& block = *s.as<Block>();
+    if (std::ranges::any_of(loops_on(path_to(loop.body, s.get())), empty)) continue;
     auto dependent = [&](std::string reason) {
       return Dependence{s.get(), "block \"" + block.name() + "\": " + std::move(reason)};
     };

@@ -12,6 +12,8 @@ bool writes(const Block& block, const Buffer& buffer);
 /// Blocks of the program that write / read the buffer, in program order.
 std::vector<Stmt> writers_of(const Stmt& root, const Buffer& buffer);
 std::vector<Stmt> readers_of(const Stmt& root, const Buffer& buffer);
+/// Blocks whose init or body names the buffer, even where no execution touches it.
+std::vector<Stmt> naming(const Stmt& root, const Buffer& buffer);
 bool is_param(const Program& program, const Buffer& buffer);
 
 /// Complete: all variables spatial, no init, the only writer of what it writes, reads nothing that it writes.

@@ -40,13 +40,22 @@ bool mentions_variable(const Block& block, const Expr& e) {
 }
 
 /// One dimension: access.min .. as a form of one variable.
-bool solve_dimension(const Block& block, const Range& access, const Range& required,
+bool solve_dimension(const Block& block, const Range& access, const Range& required, Fit fit,
                      arith::Analyzer& analyzer, std::vector<VarRange>& ranges) {
-  if (!mentions_variable(block, access.min)) return true;  // constrains nothing
+  if (!mentions_variable(block, access.min)) {
+    return fit == Fit::Covers ||
+           (analyzer.can_prove(access.min >= required.min) &&
+            analyzer.can_prove(access.min + access.extent <= required.min + required.extent));
+  }
   auto narrow = [&](int at, VarRange range) {
-    // A second constraint on the same variable must hold too; keeping the first only computes more.
-    if (!ranges[at].known()) ranges[at] = std::move(range);
-    return true;
+    if (!ranges[at].known()) {
+      ranges[at] = std::move(range);
+      return true;
+    }
+    // A second constraint on the same variable must hold too; for a producer, keeping the first only computes more.
+    return fit == Fit::Covers || block.iters[at].kind == IterKind::Reduce ||
+           (analyzer.can_prove_equal(ranges[at].min, range.min) &&
+            analyzer.can_prove_equal(ranges[at].extent, range.extent));
   };
   if (int at = variable_of(block, access.min); at >= 0 && is_int(access.extent, 1)) {
     return narrow(at, {required.min, required.extent});
@@ -71,10 +80,12 @@ bool solve_dimension(const Block& block, const Range& access, const Range& requi
 }  // namespace
 
 std::optional<std::vector<VarRange>> solve_ranges(const Block& block, const BufferRegion& access,
-                                                  const BufferRegion& required, arith::Analyzer& analyzer) {
+                                                  const BufferRegion& required, Fit fit,
+                                                  arith::Analyzer& analyzer) {
   std::vector<VarRange> ranges(block.iters.size());
   for (std::size_t d = 0; d < access.ranges.size(); ++d) {
-    if (!solve_dimension(block, access.ranges[d], required.ranges[d], analyzer, ranges)) return std::nullopt;
+    if (!solve_dimension(block, access.ranges[d], required.ranges[d], fit, analyzer, ranges))
+      return std::nullopt;
   }
   return ranges;
 }
@@ -216,75 +227,8 @@ CopyNest copy_nest(const std::string& name, const Buffer& from, const Buffer& to
   return out;
 }
 
-namespace {
-
-/// The regions of a block that never runs (an extent or a buffer is empty): its subscripts, so that who reads and writes
-/// what stays known.
-void regions_by_subscript(Block& block) {
-  block.reads.clear();
-  block.writes.clear();
-  auto note = [](std::vector<BufferRegion>& list, const Buffer& buffer, const std::vector<Expr>& indices) {
-    if (std::any_of(list.begin(), list.end(),
-                    [&](const BufferRegion& r) { return r.buffer.same_as(buffer); }))
-      return;
-    BufferRegion region{buffer, {}};
-    for (const Expr& i : indices) region.ranges.push_back({i, 1});
-    list.push_back(std::move(region));
-  };
-  walk(
-      block.body,
-      [&](const Stmt& s) {
-        if (const Store* store = s.as<Store>()) note(block.writes, store->buffer, store->indices);
-        return true;
-      },
-      [&](const Expr& e) {
-        if (const Load* load = e.as<Load>()) note(block.reads, load->buffer, load->indices);
-        return true;
-      });
-  if (!block.is_reduction()) return;
-  std::erase_if(block.reads, [&](const BufferRegion& r) {
-    return std::any_of(block.writes.begin(), block.writes.end(),
-                       [&](const BufferRegion& w) { return w.buffer.same_as(r.buffer); });
-  });
-}
-
-bool never_runs(const Block& block) {
-  if (std::any_of(block.iters.begin(), block.iters.end(),
-                  [](const IterVar& i) { return is_int(i.extent, 0); }))
-    return true;
-  bool empty = false;
-  walk(block.body, [&](const Stmt& s) {
-    const Store* store = s.as<Store>();
-    if (store) {
-      for (const Expr& e : store->buffer->shape) empty |= is_int(e, 0);
-    }
-    return true;
-  });
-  return empty;
-}
-
-}  // namespace
-
 Stmt with_fresh_regions(std::unique_ptr<Block> block) {
-  if (never_runs(*block)) {
-    regions_by_subscript(*block);
-    return Stmt(block.release());
-  }
-  std::vector<arith::Domain> domains;
-  for (const IterVar& i : block->iters) domains.push_back({i.var, i.extent});
-  std::vector<Stmt> parts;
-  if (block->init.defined()) parts.push_back(block->init);
-  parts.push_back(block->body);
-  const arith::Accesses found = arith::accesses(make_seq(parts), domains);
-  block->reads.clear();
-  block->writes.clear();
-  for (const arith::Region& r : found.writes) block->writes.push_back(r.region);
-  for (const arith::Region& r : found.reads) {
-    const bool own = block->is_reduction() &&
-                     std::any_of(block->writes.begin(), block->writes.end(),
-                                 [&](const BufferRegion& w) { return w.buffer.same_as(r.region.buffer); });
-    if (!own) block->reads.push_back(r.region);
-  }
+  arith::refresh_regions(*block);
   return Stmt(block.release());
 }
 

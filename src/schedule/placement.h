@@ -25,11 +25,18 @@ struct VarRange {
 std::optional<arith::Region> region_below(const Stmt& below, const Buffer& buffer, bool writes,
                                           arith::Analyzer& analyzer);
 
-/// Ranges of the block's variables such that `access`, one of its regions over its variables, covers (`inclusive`) or lies
-/// within `required`. Variables that the access does not constrain stay unknown. Nothing when the access has a form that is
-/// not understood.
+/// What `solve_ranges` makes of the required region.
+enum class Fit : std::uint8_t {
+  Covers,  ///< the iterations access all of it, and maybe more: a producer
+  Within   ///< the iterations access nothing else: a consumer, for which nothing else is there
+};
+
+/// Ranges of the block's variables such that `access`, one of its regions over its variables, fits `required`. Variables
+/// that the access does not constrain stay unknown. Nothing when the access has a form that is not understood, or when no
+/// ranges fit.
 std::optional<std::vector<VarRange>> solve_ranges(const Block& block, const BufferRegion& access,
-                                                  const BufferRegion& required, arith::Analyzer& analyzer);
+                                                  const BufferRegion& required, Fit fit,
+                                                  arith::Analyzer& analyzer);
 
 /// The smallest range that contains both.
 VarRange unite(const VarRange& a, const VarRange& b, arith::Analyzer& analyzer);

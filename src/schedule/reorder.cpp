@@ -4,6 +4,7 @@
 
 #include "schedule/edit.h"
 #include "schedule/legality.h"
+#include "schedule/runs.h"
 
 namespace lathe::schedule {
 namespace {
@@ -13,6 +14,17 @@ void check_reductions(const Edit& edit, const Stmt& innermost, const std::vector
                       const std::vector<Stmt>& after) {
   for (const Stmt& s : blocks_below(innermost)) {
     const Block& block = *s.as<Block>();
+    const std::vector<const VarNode*> reducing = reduce_loops(block, after);
+    if (!reducing.empty()) {
+      const auto outermost = std::ranges::find_if(
+          after, [&](const Stmt& l) { return l.as<For>()->var.node() == reducing.front(); });
+      if (const For* again = repeating_loop(block, std::vector<Stmt>(outermost, after.end()))) {
+        edit.refuse(code::S015,
+                    "loop \"" + again->var.name() + "\" repeats block \"" + block.name() +
+                        "\"; inside its reduction it would add to the same sums again",
+                    {{s.get(), "here"}});
+      }
+    }
     const bool free = block.is_reduction() && block.reducer->associative && block.reducer->commutative;
     if (free || reduce_loops(block, before) == reduce_loops(block, after)) continue;
     if (!block.is_reduction()) continue;

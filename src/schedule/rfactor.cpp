@@ -6,6 +6,7 @@
 #include "schedule/edit.h"
 #include "schedule/legality.h"
 #include "schedule/placement.h"
+#include "schedule/runs.h"
 
 namespace lathe::schedule {
 namespace {
@@ -156,18 +157,24 @@ void run_rfactor(Edit& edit) {
   for (const Expr& e : update->indices) indices.push_back(renewed(e));
   indices.insert(indices.begin() + axis, lane);
   for (const Expr& e : update->values) values.push_back(renewed(e));
-  // A guard that the factored loop alone decides would leave whole lanes unwritten: they contribute the identity instead,
-  // so that the final block may read every lane.
+  // Guards of the reduction become selects: what they leave out contributes the identity, so that every lane is written and
+  // the block covers its own domain, wherever it is moved.
   partial->predicate = true_expr();
   for (const Expr& c : arith::conjuncts(block.predicate)) {
-    const std::vector<Var> vars = free_vars(c);
-    if (vars.size() != 1 || vars[0].node() != factored.var.node()) {
+    const bool reduces = mentions_any_of(c, reducing) || mentions(c, factored.var);
+    if (!reduces) {
       partial->predicate = arith::conjunction(partial->predicate, c);
       continue;
     }
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = select(substitute(c, {{factored.var.node(), lane}}), values[i], block.reducer->identity[i]);
+    const Expr condition = substitute(c, loop_values);
+    for (const Var& v : free_vars(c)) {
+      if (loop_values.count(v.node())) continue;
+      edit.refuse(code::S061,
+                  "the condition " + to_string(c) + " ties the reduction to loop \"" + v.name() + "\"",
+                  {{self.get(), "here"}});
     }
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = select(condition, values[i], block.reducer->identity[i]);
   }
   for (const Buffer& out : update->outputs) {
     std::vector<Expr> shape = out->shape;
@@ -212,7 +219,7 @@ void run_rfactor(Edit& edit) {
   partial_indices = total_indices;
   partial_indices.insert(partial_indices.begin() + axis, total_lane);
   for (const Buffer& b : buffers) loaded.push_back(load(b, partial_indices));
-  total->init = make_reduction_init(update->outputs, total_indices, block.reducer->identity);
+  total->init = substitute(block.init, own_vars);
   total->body = make_reduction_update(block.reducer, update->outputs, total_indices, loaded);
   Stmt total_nest = copies.wrap(
       make_stmt<For>(last, factored.extent, ForKind::Serial, with_fresh_regions(std::move(total))));
@@ -242,6 +249,12 @@ void run_decompose_reduction(Edit& edit) {
                 {{loop.get(), "here"}}, "choose the outermost reduce loop, or one outside it");
   }
   const std::vector<Stmt> inner = loops_on(path_to(loop, self.get()));
+  if (const For* again = repeating_loop(block, inner)) {
+    edit.refuse(code::S062,
+                "loop \"" + again->var.name() + "\" repeats block \"" + block.name() +
+                    "\", which would add to the same sums again",
+                {{loop.get(), "here"}, {self.get(), "block"}}, "choose a loop inside it");
+  }
   const std::vector<const VarNode*> reducing = reduce_loops(block, inner);
   LoopCopies copies;
   std::vector<const VarNode*> dropped;

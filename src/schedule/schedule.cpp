@@ -323,8 +323,11 @@ const Block& Schedule::get(BlockRef block, Site site) const {
 }
 
 std::int64_t Schedule::value(const Factor& factor) const {
-  internal_check(factor.id() < state_->handles.size(), "factor of another schedule");
-  return state_->handles[factor.id()].value;
+  const std::vector<HandleEntry>& handles = state_->handles;
+  if (factor.id() >= handles.size() || handles[factor.id()].node.get() != factor.get()) {
+    throw ScheduleError(code::S001, std::string("value: the factor is empty or belongs to another schedule"));
+  }
+  return handles[factor.id()].value;
 }
 
 std::optional<std::int64_t> Schedule::extent(LoopRef loop, Site site) const {

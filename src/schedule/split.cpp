@@ -48,6 +48,9 @@ Factors resolve(const Edit& edit, const Path& path) {
         "the factors cover " + std::to_string(known) + " iterations, the loop has " + std::to_string(*extent),
         {{path.back().get(), "here"}}, "leave one factor open: {_, …}");
   }
+  // An empty loop stays empty, whatever the factors, and needs no guard: one that never holds would be taken for a spatial
+  // condition, under which a reduction over nothing would not even be initialised.
+  if (extent == 0) out.extents[0] = make_index(0);
   out.covered = arith::product(out.extents);
   return out;
 }
@@ -59,10 +62,7 @@ void run_split(Edit& edit) {
   const For& loop = *path.back().as<For>();
   if (loop.for_kind != ForKind::Serial) {
     edit.refuse(code::S011, "loop \"" + loop.var.name() + "\" is already " + spelling(loop.for_kind),
-                {{path.back().get(), "here"}},
-                "split first, then " +
-                    std::string(loop.for_kind == ForKind::Vectorized ? "vectorize" : "annotate") +
-                    " the part");
+                {{path.back().get(), "here"}}, "split first, then mark the part");
   }
   const Factors factors = resolve(edit, path);
   const std::string& tail = edit.symbol(2);

@@ -138,12 +138,7 @@ void run_transform_layout(Edit& edit) {
     body = staged.body;
   }
   Buffer fresh(buffer->name, buffer->dtype, shape, buffer->scope);
-  std::vector<Stmt> users = writers_of(body, buffer);
-  for (const Stmt& r : readers_of(body, buffer)) {
-    if (std::none_of(users.begin(), users.end(), [&](const Stmt& u) { return u.same_as(r); }))
-      users.push_back(r);
-  }
-  for (const Stmt& user : users) {
+  for (const Stmt& user : naming(body, buffer)) {
     const Path place = path_to_block(body, user.as<Block>()->label.get());
     auto b = copy(*place.back().as<Block>());
     arith::Analyzer inside;

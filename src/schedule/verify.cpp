@@ -1,5 +1,6 @@
 // verify: the conditions on the whole program that no single primitive can check.
 
+#include <algorithm>
 #include <map>
 
 #include "lathe/target.h"
@@ -66,6 +67,32 @@ void verify_cpu(const Program& program, const Target& target) {
   }
 }
 
+/// A buffer that each block (or thread) has for itself is of no use to the others.
+void verify_scopes(const Program& program) {
+  for (const Buffer& b : program->temps) {
+    if (b->scope != Scope::Shared && b->scope != Scope::Local) continue;
+    const Path common = path_to(program->body, lowest_common_ancestor(program->body, b).get());
+    for_each_block(program->body, [&](const Block& block, const Stmt& self) {
+      if (!reads(block, b) && !writes(block, b)) return true;
+      for (const Stmt& s : path_to(program->body, self.get())) {
+        const For* loop = s.as<For>();
+        const bool apart = loop && loop->for_kind == ForKind::ThreadBound &&
+                           loop->axis != ThreadAxis::VThread &&
+                           (b->scope == Scope::Local || loop->axis < ThreadAxis::ThreadX);
+        if (!apart || std::ranges::any_of(common, [&](const Stmt& c) { return c.same_as(s); })) continue;
+        refuse(code::S074, program,
+               "\"" + b->name + "\" lives in " + spelling(b->scope) + " memory, of which each " +
+                   (b->scope == Scope::Local ? "thread" : "block of threads") + " has its own, but block \"" +
+                   block.name() + "\" uses it in loop \"" + loop->var.name() + "\" (" + spelling(loop->axis) +
+                   ") and others do outside",
+               {{s.get(), "here"}, {self.get(), "uses it"}},
+               "compute it inside the loop, or use a wider scope");
+      }
+      return true;
+    });
+  }
+}
+
 /// Threads of the same axis in one kernel must agree; blocks have a limited size.
 void verify_gpu(const Program& program, const Target& target) {
   std::map<ThreadAxis, std::pair<std::int64_t, const StmtNode*>> extents;
@@ -117,6 +144,7 @@ void verify(const Program& program, const Target& target) {
     verify_cpu(program, target);
   else
     verify_gpu(program, target);
+  verify_scopes(program);
 }
 
 void verify(const Schedule& schedule, const Target& target) { verify(schedule.program(), target); }
