@@ -19,20 +19,16 @@ inline std::string error_text(const std::function<void()>& f) {
     text = e.what();
   }
   std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at) == std::string::npos ? text.size() : text.find('\n', at) + 1;
-    std::string line = text.substr(at, end - at);
-    at = end;
-    const std::size_t place = line.find("  at "), colon = line.find(".cpp:");
-    if (place == 0 && colon != std::string::npos) {
-      const std::size_t slash = line.rfind('/', colon);
-      std::size_t digits = colon + 5;
-      while (digits < line.size() && line[digits] >= '0' && line[digits] <= '9') ++digits;
-      const std::size_t from = slash == std::string::npos ? 5 : slash + 1;
-      line = "  at " + line.substr(from, colon + 5 - from) + "LINE" + line.substr(digits);
-    }
-    out += line;
+  std::size_t done = 0;
+  for (std::size_t at; (at = text.find(".cpp:", done)) != std::string::npos;) {
+    const std::size_t space = text.find_last_of(" \n(", at), slash = text.rfind('/', at);
+    out += text.substr(done, space + 1 - done);
+    const std::size_t name = slash == std::string::npos || slash < space ? space + 1 : slash + 1;
+    out += text.substr(name, at + 5 - name) + "LINE";
+    done = text.find_first_not_of("0123456789", at + 5);
+    if (done == std::string::npos) return out;
   }
+  out += text.substr(done);
   return out;
 }
 
