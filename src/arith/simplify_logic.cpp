@@ -7,7 +7,6 @@ namespace lathe::arith {
 namespace {
 
 Expr boolean_literal(bool value) { return value ? true_expr() : make_int(boolean, 0); }
-bool is_false(const Expr& e) { return is_int(e, 0); }
 
 bool has_load(const Expr& e) {
   bool found = false;

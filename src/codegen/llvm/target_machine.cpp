@@ -66,7 +66,7 @@ Machine host_machine() {
 #endif
   std::vector<std::string> sorted;
   for (const auto& feature : features)
-    sorted.push_back((feature.getValue() ? "+" : "-") + feature.getKey().str());
+    sorted.push_back((::llvm::Twine(feature.getValue() ? "+" : "-") + feature.getKey()).str());
   std::sort(sorted.begin(), sorted.end());
   for (const std::string& feature : sorted)
     machine.features += (machine.features.empty() ? "" : ",") + feature;
