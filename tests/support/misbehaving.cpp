@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -16,7 +17,8 @@
 extern "C" {
 
 float misbehave_crash(float x) {
-  *reinterpret_cast<volatile float*>(8) = x;
+  volatile std::uintptr_t nowhere = 8;  // volatile, or the compiler sees through it
+  *reinterpret_cast<volatile float*>(nowhere) = x;
   return x;
 }
 
