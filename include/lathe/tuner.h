@@ -50,7 +50,8 @@ struct TuneOptions {
   bool cold = false;  ///< measure with cold caches; the records say so
   double trial_timeout = 20;  ///< seconds for building and running one candidate
   bool resume = false;  ///< start from what the store has for this key; nothing measured is measured again
-  std::string worker_command;  ///< the program that measures: it calls `serve_as_worker` with its last argument
+  std::string
+      worker_command;  ///< the program that measures: it calls `serve_as_worker` with its last argument
   std::function<bool()> stop;  ///< asked between trials; true ends the session (it can be resumed)
   /// Called after each trial.
   std::function<void(const struct TuneProgress&)> on_trial;

@@ -230,7 +230,7 @@ Fn float_function(Intrinsic op) {
     CASE(Erf) CASE(Sigmoid) CASE(Sqrt) CASE(Rsqrt) CASE(Floor) CASE(Ceil) CASE(Round) CASE(Trunc)
     // clang-format on
 #undef CASE
-    case Intrinsic::Atan2: return two_lanes<K, Intrinsic::Atan2>;
+                case Intrinsic::Atan2 : return two_lanes<K, Intrinsic::Atan2>;
     case Intrinsic::Pow: return two_lanes<K, Intrinsic::Pow>;
     case Intrinsic::CopySign: return two_lanes<K, Intrinsic::CopySign>;
     case Intrinsic::FloatMod: return two_lanes<K, Intrinsic::FloatMod>;
