@@ -126,19 +126,6 @@ TEST_CASE("a producer is guarded like the consumer that it is computed for") {
   CHECK(disagreement(s) == "");
 }
 
-TEST_CASE("layouts and inlining reach code that no execution reaches") {
-  Tensor x = placeholder("x", {2, 2}, f32);
-  Tensor y = compute("y", {2, 2}, [&](Var i, Var j) { return x(i, j) + 1.f; });
-  Tensor z = compute("z", {2, 2}, [&](Var i, Var j) { return select(i < 2, x(j, i), y(i, j)); });
-  Schedule s(program("p", {x}, {z, compute("w", {2}, [&](Var i) { return y(i, i); })}));
-  s.transform_layout(s.block(y), y, [](const std::vector<Var>& i) { return std::vector<Expr>{i[1], i[0]}; });
-  CHECK(well_formed(s.program()).empty());
-  CHECK(disagreement(s) == "");
-  s.compute_inline(s.block(y));
-  CHECK(well_formed(s.program()).empty());
-  CHECK(disagreement(s) == "");
-}
-
 TEST_CASE("loops over nothing take every primitive that they take when they are full") {
   for (std::int64_t n : {6, 0}) {
     const Centred t = centred(3, n);

@@ -46,8 +46,9 @@ TEST_CASE("softmax and log-softmax over any axis") {
        {std::vector<std::int64_t>{7}, {5, 9}, {3, 17, 4}, {2, 3, 5, 8}}) {
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       for (bool logarithm : {false, true}) {
-        const std::string spec = std::string(logarithm ? "log_softmax_over" : "softmax_over") +
-                                 "(shape=" + joined(shape, 'x') + ",axis=" + str(std::int64_t(axis)) + ")";
+        std::string spec = logarithm ? "log_softmax_over" : "softmax_over";
+        spec.append("(shape=").append(joined(shape, 'x'));
+        spec.append(",axis=").append(str(std::int64_t(axis))).append(")");
         CHECK(check_operator(
                   spec, [&](const Arrays& in, Arrays& out) { plain_softmax(in[0], axis, logarithm, out[0]); },
                   Data::Reals, 2e-6) == "");
