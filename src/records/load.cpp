@@ -1,6 +1,9 @@
 // Rows to values.
 
+#include <sqlite3.h>
+
 #include <cstring>
+#include <tuple>
 
 #include "records/store.h"
 #include "support/error_codes/records.h"
@@ -118,7 +121,12 @@ std::optional<KeyRef> next_key(RecordStore::Impl& impl, const KeyRef& after) {
       "ORDER BY workload, target, semantics LIMIT 1",
       after.workload, after.target, after.semantics);
   if (!query.step()) return std::nullopt;
-  return KeyRef{query.integer(0), query.integer(1), static_cast<int>(query.integer(2)), impl.tag()};
+  const KeyRef next{query.integer(0), query.integer(1), static_cast<int>(query.integer(2)), impl.tag()};
+  // A damaged index may answer with what it was asked to pass, for ever.
+  const bool further = std::tie(next.workload, next.target, next.semantics) >
+                       std::tie(after.workload, after.target, after.semantics);
+  if (!further) impl.db().fail(SQLITE_CORRUPT);
+  return next;
 }
 
 }  // namespace

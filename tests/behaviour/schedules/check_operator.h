@@ -112,7 +112,10 @@ class Dice {
 inline std::string str(std::int64_t v) { return std::to_string(v); }
 inline std::string joined(const std::vector<std::int64_t>& values, char by) {
   std::string out;
-  for (std::int64_t v : values) out += (out.empty() ? "" : std::string(1, by)) + str(v);
+  for (std::int64_t v : values) {
+    if (!out.empty()) out += by;
+    out += str(v);
+  }
   return out;
 }
 
