@@ -12,7 +12,7 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 "$lathe" tune "$w" --trials 5 --seed 3 --db "$dir/a.db" >"$dir/tune.txt" 2>"$dir/progress.txt"
 grep -q '5 trials' "$dir/tune.txt" || fail "the session did not report its trials"
 says 'verified against' "$lathe" run "$w" --db "$dir/a.db" --on-miss error || fail "the winner was not replayed and verified"
-says '"sample_choice"' "$lathe" show "$w" --db "$dir/a.db" --as trace || fail "the winner's trace has no decisions"
+says '"vectorize"' "$lathe" show "$w" --db "$dir/a.db" --as trace || fail "the winner's trace has no steps"
 says '^+ ' "$lathe" show "$w" --steps --diff --db "$dir/a.db" || fail "no step changed a line"
 says good "$lathe" db check --db "$dir/a.db" || fail "the store is not good"
 "$lathe" db export --db "$dir/a.db" -o "$dir/log.jsonl" 2>/dev/null
