@@ -54,8 +54,7 @@ namespace {
 /// Translates the handle numbers of a trace into those of the schedule that replays it.
 class Renumbering {
  public:
-  Renumbering(const Instruction& step, int number, const std::vector<HandleEntry>& handles)
-      : step_(step), number_(number), handles_(handles) {}
+  explicit Renumbering(const std::vector<HandleEntry>& handles) : handles_(handles) {}
 
   std::vector<std::pair<std::uint32_t, std::uint32_t>> map;
 
@@ -101,8 +100,6 @@ class Renumbering {
     return substitute(e, values);
   }
 
-  const Instruction& step_;
-  int number_;
   const std::vector<HandleEntry>& handles_;
 };
 
@@ -119,7 +116,7 @@ void Schedule::replay(const Trace& trace, Site site) {
                                     " of the trace: " + why();
                            }));
     };
-    Renumbering renumber(recorded, static_cast<int>(number), trial.state_->handles);
+    Renumbering renumber(trial.state_->handles);
     renumber.map = map;
     Instruction step = recorded;
     step.outputs.clear();
