@@ -80,23 +80,38 @@ void side_by_side(Schedule& s, BlockRef b, LoopRef rows, LoopRef steps, const Co
   for (LoopRef each : last) s.unroll(each);
 }
 
+/// The innermost loop outside the reduction, where its sums are complete. Undefined: none.
+LoopRef outside_reduction(const Schedule& s, BlockRef b, const std::vector<LoopRef>& loops) {
+  const Block& block = s.get(b);
+  LoopRef outside;
+  for (LoopRef l : loops) {
+    for (std::size_t i = 0; i < block.iters.size(); ++i) {
+      if (block.iters[i].kind == IterKind::Reduce && lathe::mentions(block.bindings[i], s.get(l).var))
+        return outside;
+    }
+    outside = l;
+  }
+  return outside;
+}
+
 void apply(Schedule& s, BlockRef b, const Context& context) {
   const std::vector<LoopRef> loops = s.loops(b);
   if (const LoopRef rows = shared_rows(s, b, loops); rows.defined())
     return side_by_side(s, b, rows, loops.back(), context);
+  const LoopRef outside = outside_reduction(s, b, loops);
   const std::int64_t l = context.lanes(), row = extent(s, loops.back());
   std::int64_t vectors = kVectors;
   while (vectors > 1 && vectors * l > row) vectors /= 2;
   auto [steps, lanes] = s.split(loops.back(), {_, context.choose(s, vectors * l, {l, 2 * l, 4 * l, 8 * l})});
   const int rank = s.get(b).writes[0].buffer->rank();
   const BlockRef partial = s.rfactor(b, lanes, rank);
-  if (loops.size() > 1) s.reverse_compute_at(b, loops[loops.size() - 2]);
+  if (outside.defined()) s.reverse_compute_at(b, outside);
   s.set_scope(partial, Scope::Local);
   s.vectorize(lanes);
   if (vectors > 1) {
     auto [several, one] = s.split(s.loops(b).back(), {_, l});
     const BlockRef vector = s.rfactor(b, one, rank);
-    if (loops.size() > 1) s.reverse_compute_at(b, loops[loops.size() - 2]);
+    if (outside.defined()) s.reverse_compute_at(b, outside);
     s.set_scope(vector, Scope::Local);
     s.vectorize(one);
     s.unroll(several);
