@@ -227,7 +227,8 @@ void Session::propose(int trials, std::vector<Pick>& picks, std::vector<Observat
     const StructuralHash hash = structural_hash(s.program());
     Point first = space_.first_point();
     const bool is_point = space_.scheduled_hash(first) == hash;
-    add(picks, known, is_point ? std::optional(std::move(first)) : std::nullopt, s.trace(), s.program());
+    if (add(picks, known, is_point ? std::optional(std::move(first)) : std::nullopt, s.trace(), s.program()))
+      default_ = picks.back().candidate;
     if (auto it = measured_.find(low(hash)); it != measured_.end() && it->second)
       result_.default_ms = *it->second * 1e3;
   }
@@ -334,8 +335,8 @@ void Session::measure(std::vector<Pick>& picks, std::vector<Observation>& observ
   store_.commit(uid_, batch, "{}");
 }
 
-/// Where a candidate seems to beat the best, the batch's leaders and the best so far are measured again, in turns: a lucky
-/// moment of the machine makes nobody the best.
+/// Where a candidate seems to beat the best, the batch's leaders, the best so far and the default schedule are measured
+/// again, in turns: a lucky moment of the machine makes nobody the best, and an unlucky one of the default no gain.
 void Session::settle(const std::vector<Candidate>& candidates, std::vector<Measurement>& results,
                      const MeasureOptions& how) {
   std::vector<std::size_t> leaders;
@@ -350,13 +351,25 @@ void Session::settle(const std::vector<Candidate>& candidates, std::vector<Measu
   const auto far = [&](std::size_t i) { return results[i].p10() > LeaderMargin * first; };
   leaders.erase(std::find_if(leaders.begin(), leaders.end(), far), leaders.end());
   leaders.resize(std::min(leaders.size(), Leaders));
+  const auto is_default = [&](const Candidate& c) { return default_ && c.hash == default_->hash; };
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const bool quick = results[i].failure == records::Failure::None && results[i].p10() <= LongSeconds;
+    if (is_default(candidates[i]) && quick && std::ranges::count(leaders, i) == 0) leaders.push_back(i);
+  }
   std::vector<Candidate> compared;
   for (std::size_t i : leaders) compared.push_back(candidates[i]);
   if (leader_) compared.push_back(*leader_);
+  const double known = result_.default_ms / 1e3;
+  if (default_ && known > 0 && known <= LongSeconds && std::ranges::none_of(compared, is_default))
+    compared.push_back(*default_);
   MeasureOptions patient = how;
   patient.on_result = nullptr;
   const std::vector<Measurement> again = measurer_.compare(task_, compared, patient);
   for (std::size_t k = 0; k < leaders.size() && k < again.size(); ++k) results[leaders[k]] = again[k];
+  for (std::size_t k = 0; k < again.size(); ++k) {
+    if (is_default(compared[k]) && again[k].failure == records::Failure::None)
+      result_.default_ms = again[k].p10() * 1e3;
+  }
 }
 
 void Session::record(const Pick& pick, const Measurement& m, std::vector<records::Trial>& batch) {

@@ -75,7 +75,8 @@ class Session {
       measured_;                      ///< by the program's hash; nothing: it failed
   std::vector<Observation> waiting_;  ///< proposals of this round that share a program with one in flight
   TuneResult result_;
-  std::optional<Candidate> leader_;  // the best that this session measured
+  std::optional<Candidate> default_;  // the default schedule, where this session measured it
+  std::optional<Candidate> leader_;   // the best that this session measured
   double best_ = 0, plateau_best_ = 0;
   double accuracy_pairs_ = 0, accuracy_right_ = 0;
   int told_ = 0, told_failed_ = 0;  // what progress has shown, before the search heard of it

@@ -145,6 +145,24 @@ TEST_CASE("a lucky time makes no candidate the best: leaders are measured again,
   CHECK(lucky.has_value());
 }
 
+TEST_CASE("an unlucky time of the default schedule is no gain: it is measured again beside the leaders") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  const auto truth = machine.answer;
+  double right = 0;
+  machine.answer = [&](const Candidate& c) {
+    Measurement m = truth(c);
+    if (machine.hashes.size() == 1) {  // the default
+      right = m.seconds[0];
+      m.seconds[0] *= 5;
+    }
+    return m;
+  };
+  machine.second_look = truth;
+  const TuneResult r = play(matmul(), small(), store, machine);
+  CHECK(r.default_ms == Approx(right * 1e3));
+}
+
 TEST_CASE("a leader that fails when it is measured again is a failure") {
   RecordStore store = RecordStore::in_memory();
   AnalyticMeasurer machine;
