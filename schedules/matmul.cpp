@@ -12,6 +12,8 @@ namespace {
 
 const std::vector<WorkloadParam> kTransposes = {{"ta", 0, "1: A is given as [k,m]"},
                                                 {"tb", 0, "1: B is given as [n,k]"}};
+const std::vector<WorkloadParam> kConstant = {
+    {"cb", 0, "1: B is constant, and may be laid out ahead of the calls"}};
 
 /// A matrix [rows, columns], stored as it is or transposed.
 struct Matrix {
@@ -20,8 +22,9 @@ struct Matrix {
   Expr operator()(const Expr& i, const Expr& j) const { return transposed ? tensor(j, i) : tensor(i, j); }
 };
 Matrix matrix(const std::string& name, std::int64_t rows, std::int64_t columns, bool transposed,
-              DataType dtype) {
-  return {transposed ? placeholder(name, {columns, rows}, dtype) : placeholder(name, {rows, columns}, dtype),
+              DataType dtype, ParamRole role) {
+  return {transposed ? placeholder(name, {columns, rows}, dtype, role)
+                     : placeholder(name, {rows, columns}, dtype, role),
           transposed};
 }
 
@@ -30,11 +33,12 @@ Matrix matrix(const std::string& name, std::int64_t rows, std::int64_t columns, 
 LATHE_WORKLOAD(matmul, "C[m,n] = A[m,k] B[k,n]",
                std::vector<WorkloadParam>{
                    {"m", 512, "rows of C"}, {"n", 512, "columns of C"}, {"k", 512, "summed"}} +
-                   kTransposes) {
+                   kTransposes + kConstant) {
   need_number(args);
   const std::int64_t m = args["m"], n = args["n"], k = args["k"];
-  const Matrix a = matrix("A", m, k, args["ta"] != 0, args.dtype()),
-               b = matrix("B", k, n, args["tb"] != 0, args.dtype());
+  const Matrix a = matrix("A", m, k, args["ta"] != 0, args.dtype(), ParamRole::Input),
+               b = matrix("B", k, n, args["tb"] != 0, args.dtype(),
+                          args["cb"] != 0 ? ParamRole::Constant : ParamRole::Input);
   Axis r = reduce_axis(k, "k");
   Tensor c = reduced("C", {m, n}, args.dtype(), [&](const std::vector<Var>& at) {
     return sum(wide(a(at[0], r)) * wide(b(r, at[1])), {r});
@@ -45,14 +49,14 @@ LATHE_WORKLOAD(matmul, "C[m,n] = A[m,k] B[k,n]",
 LATHE_WORKLOAD(batch_matmul, "C[b,m,n] = A[b,m,k] B[b,k,n]",
                std::vector<WorkloadParam>{
                    {"b", 12, "batch"}, {"m", 128, "rows"}, {"n", 128, "columns"}, {"k", 64, "summed"}} +
-                   kTransposes) {
+                   kTransposes + kConstant) {
   need_number(args);
   const std::int64_t batch = args["b"], m = args["m"], n = args["n"], k = args["k"];
   const bool ta = args["ta"] != 0, tb = args["tb"] != 0;
   Tensor a =
       placeholder("A", ta ? std::vector<Expr>{batch, k, m} : std::vector<Expr>{batch, m, k}, args.dtype());
-  Tensor b =
-      placeholder("B", tb ? std::vector<Expr>{batch, n, k} : std::vector<Expr>{batch, k, n}, args.dtype());
+  Tensor b = placeholder("B", tb ? std::vector<Expr>{batch, n, k} : std::vector<Expr>{batch, k, n},
+                         args.dtype(), args["cb"] != 0 ? ParamRole::Constant : ParamRole::Input);
   Axis r = reduce_axis(k, "k");
   Tensor c = reduced("C", {batch, m, n}, args.dtype(), [&](const std::vector<Var>& at) {
     const Var q = at[0], i = at[1], j = at[2];
@@ -65,7 +69,7 @@ LATHE_WORKLOAD(gemv, "y[m] = A[m,k] x[k]",
                {{"m", 4096, "rows"}, {"k", 4096, "columns"}, {"ta", 0, "1: A is given as [k,m]"}}) {
   need_number(args);
   const std::int64_t m = args["m"], k = args["k"];
-  const Matrix a = matrix("A", m, k, args["ta"] != 0, args.dtype());
+  const Matrix a = matrix("A", m, k, args["ta"] != 0, args.dtype(), ParamRole::Input);
   Tensor x = placeholder("x", {k}, args.dtype());
   Axis r = reduce_axis(k, "k");
   Tensor y = reduced("y", {m}, args.dtype(),

@@ -301,8 +301,10 @@ class Schedule {
   /// `max_innermost` that waste at most a third when empty): tiles that need not divide.
   std::vector<Factor> sample_tile(LoopRef loop, int n, std::int64_t max_innermost = 64,
                                   const std::vector<std::int64_t>& choices = {}, Site site = Site::current());
-  /// One of the values.
-  Factor sample_choice(const std::vector<std::int64_t>& choices, Site site = Site::current());
+  /// One of the values. A search calls the decision by `name`, of the form "block.what"; without one, after the loop that
+  /// the factor makes.
+  Factor sample_choice(const std::vector<std::int64_t>& choices, const std::string& name = {},
+                       Site site = Site::current());
   /// One of legal_compute_at(block), or an undefined loop: leave it where it is (compute_at with it does nothing).
   LoopRef sample_compute_location(BlockRef block, Site site = Site::current());
   /// Fixes what the next `sample_*` step decides, as if replayed; refused there when it is not an option.

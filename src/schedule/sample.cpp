@@ -160,6 +160,7 @@ void run_sample_choice(Edit& edit) {
   OpenDecision open;
   open.choices = integers(edit, 0);
   if (open.choices.empty()) edit.refuse(code::S032, "there is nothing to choose from");
+  if (edit.arg_count() > 1) edit.text(1);
   auto is_option = [&](const std::vector<std::int64_t>& d) {
     return d.size() == 1 && std::find(open.choices.begin(), open.choices.end(), d[0]) != open.choices.end();
   };

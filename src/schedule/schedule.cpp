@@ -492,8 +492,10 @@ std::vector<Factor> Schedule::sample_tile(LoopRef loop, int n, std::int64_t max_
   }
   return out;
 }
-Factor Schedule::sample_choice(const std::vector<std::int64_t>& choices, Site site) {
-  return as_factor(*state_, apply(make_step("sample_choice", to_args(choices)), site)[0]);
+Factor Schedule::sample_choice(const std::vector<std::int64_t>& choices, const std::string& name, Site site) {
+  Instruction step = make_step("sample_choice", to_args(choices));
+  if (!name.empty()) step.args.emplace_back(name);
+  return as_factor(*state_, apply(std::move(step), site)[0]);
 }
 LoopRef Schedule::sample_compute_location(BlockRef block, Site site) {
   return as_loops(apply(make_step("sample_compute_location", block), site))[0];

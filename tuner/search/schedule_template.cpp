@@ -105,7 +105,7 @@ void ScheduleTemplate::read_recipes(const Schedule& made) {
   }
 }
 
-// A factor is called after the loop that it makes: split(loop "j", {_, f}) makes j_1.
+// A factor without a name is called after the loop that it makes: split(loop "j", {_, f}) makes j_1.
 void ScheduleTemplate::name_open_steps(const Schedule& made) {
   const std::vector<HandleEntry>& handles = made.state().handles;
   std::map<std::uint32_t, std::string> block_of;
@@ -132,6 +132,13 @@ void ScheduleTemplate::name_open_steps(const Schedule& made) {
     for (std::size_t k = 0; k < open_.size(); ++k) {
       if (&trace_.steps[open_[k].step] != &s) continue;
       if (is_tile(s.op) && loop) name(k, name_of(handles[loop->id()]) + ".tile", block_of[loop->id()]);
+      if (s.op == "sample_choice" && s.args.size() > 1) {
+        if (const auto* given = s.args[1].get<std::string>()) {
+          const std::size_t dot = given->find('.');
+          const bool of_block = dot != std::string::npos;
+          name(k, of_block ? given->substr(dot + 1) : *given, of_block ? given->substr(0, dot) : "");
+        }
+      }
       if (s.op == "sample_compute_location" && block) name(k, "at", name_of(handles[block->id()]));
     }
     if (s.op != "split" || !loop || s.args.size() < 2 || !s.args[1].get<ArgList>()) continue;

@@ -11,13 +11,15 @@ Context::Context(const Target& target, const RuleOptions& options)
       lanes_(target.is_cpu() ? std::max<std::int64_t>(1, target.cpu().lanes(32)) : 4),
       registers_(target.is_cpu() ? target.cpu().vector_registers : 16),
       cores_(target.is_cpu() ? target.cpu().cores : 1),
+      second_level_bytes_(target.is_cpu() ? target.cpu().l2_bytes : 256 << 10),
       last_level_bytes_(target.is_cpu() ? target.cpu().last_level_bytes() : 1 << 20) {}
 
-Expr Context::choose(Schedule& s, std::int64_t best, std::vector<std::int64_t> others) const {
+Expr Context::choose(Schedule& s, std::int64_t best, std::vector<std::int64_t> others,
+                     const std::string& name) const {
   if (!open()) return Expr(best);
   std::erase(others, best);
   others.insert(others.begin(), best);
-  return s.sample_choice(others);
+  return s.sample_choice(others, name);
 }
 
 bool attempt(Schedule& s, const std::function<void(Schedule&)>& step) {

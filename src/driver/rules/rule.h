@@ -24,16 +24,18 @@ class Context {
   std::int64_t lanes() const { return lanes_; }          ///< f32 elements of a vector
   std::int64_t registers() const { return registers_; }  ///< vectors
   std::int64_t cores() const { return cores_; }
+  std::int64_t second_level_bytes() const { return second_level_bytes_; }  ///< of one core
   std::int64_t last_level_bytes() const { return last_level_bytes_; }
   bool open() const { return options_.choices == Choices::Open; }
   bool parallel() const { return options_.parallel; }
 
-  /// `best`, or an open choice among it and the others.
-  Expr choose(Schedule& s, std::int64_t best, std::vector<std::int64_t> others) const;
+  /// `best`, or an open choice among it and the others, called `name` ("block.what").
+  Expr choose(Schedule& s, std::int64_t best, std::vector<std::int64_t> others,
+              const std::string& name = {}) const;
 
  private:
   RuleOptions options_;
-  std::int64_t lanes_, registers_, cores_, last_level_bytes_;
+  std::int64_t lanes_, registers_, cores_, second_level_bytes_, last_level_bytes_;
 };
 
 struct Rule {

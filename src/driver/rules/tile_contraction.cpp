@@ -1,11 +1,16 @@
 // Contractions (matrix products, convolutions): a tile of sums in registers, its vector operand packed.
 //
-//     for column tile:                          in parallel
-//       pack:  W[.., column tile] -> panel      contiguous, zeros beyond the last column
-//       for rows: for row tile:
-//         sums = 0                              in registers
-//         for reduction:                        sums[row, lane] += x[row] * panel[.., lane]
-//         out[row tile, column tile] = f(sums)  the elementwise consumer, or a copy
+//     for block of rows:                          in parallel
+//       for column tile:
+//         pack:  W[.., column tile] -> panel      contiguous, zeros beyond the last column
+//         for rows of the block: for row tile:
+//           sums = 0                              in registers
+//           for reduction:                        sums[row, lane] += x[row] * panel[.., lane]
+//           out[row tile, column tile] = f(sums)  the elementwise consumer, or a copy
+//
+// A block is all rows, or as many as stay in a near cache while one panel after another meets them. With several blocks
+// the panels are made before them; those of constant weights once, ahead of the calls (`prepare`). A block of the other
+// operand may be packed too, the rows of a tile side by side.
 //
 // Where both operands depend on the columns (depthwise convolution), a panel would be of no use to other rows; then the
 // column tiles run inside the rows, along memory.
@@ -14,6 +19,7 @@
 // the *rows* (pixels, rows of A), which therefore share each vector that is loaded.
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "arith/analyzer.h"
@@ -26,6 +32,7 @@ namespace {
 constexpr std::int64_t kUnrolledSteps = 5;         ///< of the reduction, where its inner loops are that short
 constexpr std::int64_t kUnrolledOperations = 160;  ///< in all; compile time grows faster than the body
 constexpr std::int64_t kStrip = 8;         ///< rows of an image, as it is read, that are worked on together
+constexpr double kWorthBlocking = 0.8;     ///< of the traffic without
 constexpr std::int64_t kRowsThatPay = 24;  ///< that share a packed panel, so that it is worth its making
 
 /// A block as a contraction. Variables by their position in the block, of extents other than 1 but for `row`.
@@ -37,6 +44,8 @@ struct Contraction {
   std::size_t vector_read = 0;
   bool contiguous = false;  ///< the columns are the vector operand's innermost dimension
   bool packable = false;    ///< no other operand depends on the columns
+  std::optional<std::size_t>
+      row_read;  ///< an operand with the only rows in one plain subscript, without the columns
   bool is_row(std::size_t i) const { return std::ranges::count(rows, i) > 0; }
 };
 
@@ -47,6 +56,22 @@ std::int64_t domain(const Block& block, std::size_t i) {
 bool is_summed_over(const Block& block, const BufferRegion& access) {
   return std::ranges::any_of(
       block.iters, [&](const IterVar& i) { return i.kind == IterKind::Reduce && mentions(access, i.var); });
+}
+
+std::optional<std::size_t> row_operand(const Block& block, const Contraction& c) {
+  if (c.rows.size() != 1) return std::nullopt;
+  const Var row = block.iters[c.rows[0]].var;
+  std::optional<std::size_t> found;
+  for (std::size_t r = 0; r < block.reads.size(); ++r) {
+    const BufferRegion& read = block.reads[r];
+    if (!mentions(read, row) || !is_summed_over(block, read)) continue;
+    const bool plain = std::ranges::all_of(read.ranges, [](const Range& x) {
+      return x.min.as<VarNode>() != nullptr || as_int(x.min).has_value();
+    });
+    if (found || !plain || mentions(read, block.iters[c.column].var)) return std::nullopt;
+    found = r;
+  }
+  return found;
 }
 
 std::optional<Contraction> contraction(const Block& block) {
@@ -88,6 +113,7 @@ std::optional<Contraction> contraction(const Block& block) {
   for (std::size_t i : c.spatial) {
     if (i != c.column && !c.is_row(i)) c.batch.push_back(i);
   }
+  c.row_read = row_operand(block, c);
   return c;
 }
 
@@ -117,14 +143,17 @@ class Tiling {
   void run() {
     find_consumer();
     choose_tile();
+    choose_block();
     if (pack_) make_panels();
     tile_consumer();
     sum_in_registers();
     if (pack_) place_panels();
+    if (pack_rows_) pack_block_of_rows();
   }
 
  private:
   const Block& block() const { return s_.get(b_); }
+  std::string named(const char* what) const { return block().label->name + "." + what; }
 
   /// The block that is tiled: an elementwise consumer that makes an output, or a copy.
   void find_consumer() {
@@ -162,18 +191,83 @@ class Tiling {
     p.both_are_vectors = !c_.packable;
     std::int64_t all_rows = 1;
     for (std::size_t i : c_.rows) all_rows *= domain(block(), i);
-    pack_ = c_.packable && p.depth > 1 &&
-            (!c_.contiguous || (p.columns > 2 * p.lanes || p.columns % p.lanes != 0));
+    prepared_ = c_.packable && p.depth > 1 && reads_constant();
+    pack_ = prepared_ || (c_.packable && p.depth > 1 &&
+                          (!c_.contiguous || (p.columns > 2 * p.lanes || p.columns % p.lanes != 0)));
     p.padded_columns = pack_;
     Tile tile = best_tile(p);
-    if (pack_ && c_.contiguous && p.columns % p.lanes == 0 && all_rows < kRowsThatPay) {
+    if (pack_ && !prepared_ && c_.contiguous && p.columns % p.lanes == 0 && all_rows < kRowsThatPay) {
       pack_ = p.padded_columns = false;
       tile = best_tile(p);
     }
     const std::int64_t l = context_.lanes();
-    columns_ = context_.choose(s_, tile.vectors * l, {l, 2 * l, 3 * l, 4 * l});
-    rows_ = context_.choose(s_, tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14});
-    outer_rows_ = outer_row_ ? context_.choose(s_, tile.outer_rows, {1, 2, 3, 4}) : Expr(1);
+    columns_ = context_.choose(s_, tile.vectors * l, {l, 2 * l, 3 * l, 4 * l}, named("columns"));
+    rows_ = context_.choose(s_, tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14}, named("rows"));
+    outer_rows_ =
+        outer_row_ ? context_.choose(s_, tile.outer_rows, {1, 2, 3, 4}, named("outer_rows")) : Expr(1);
+  }
+
+  /// Can the vector operand be laid out ahead of the calls? It is a constant, or put into another form from one.
+  bool reads_constant() const {
+    Schedule look = s_.fork();
+    const Buffer& operand = block().reads[c_.vector_read].buffer;
+    if (is_constant(operand)) return true;
+    return std::ranges::any_of(look.producers(b_), [&](BlockRef p) {
+      const Block& made = look.get(p);
+      return made.writes[0].buffer.same_as(operand) && made.reads.size() == 1 &&
+             is_constant(made.reads[0].buffer);
+    });
+  }
+  bool is_constant(const Buffer& buffer) const {
+    return std::ranges::any_of(s_.program()->params, [&](const Param& p) {
+      return p.role == ParamRole::Constant && p.buffer.same_as(buffer);
+    });
+  }
+
+  /// The block of rows: how many tiles of `blocked_`, 0 for all of them in one.
+  void choose_block() {
+    if (!c_.packable) return;
+    blocked_ = outer_row_.value_or(row_);
+    const std::int64_t tile = value_of(s_, outer_row_ ? outer_rows_ : rows_);
+    const std::int64_t tiles = (domain(block(), blocked_) + tile - 1) / tile;
+    std::vector<std::int64_t> sizes{0};
+    for (std::int64_t size : {1, 2, 4, 8, 16, 32}) {
+      if (size < tiles) sizes.push_back(size);
+    }
+    if (sizes.size() > 1) {
+      tiles_in_block_ = context_.choose(s_, least_traffic(tiles, sizes), sizes, named("block"));
+    }
+    in_blocks_ = value_of(s_, tiles_in_block_) > 0;
+    if (in_blocks_ && c_.row_read)
+      pack_rows_ = value_of(s_, context_.choose(s_, 0, {0, 1}, named("pack_rows"))) != 0;
+  }
+
+  /// The block with the least traffic from beyond the second cache: every column tile reads a block of rows again that does
+  /// not fit it, every block of rows reads the panels again.
+  std::int64_t least_traffic(std::int64_t tiles, const std::vector<std::int64_t>& sizes) const {
+    const double room = static_cast<double>(context_.second_level_bytes()) / 2;
+    double rows = 0, panels = 0;
+    for (std::size_t r = 0; r < block().reads.size(); ++r)
+      (r == c_.vector_read ? panels : rows) += bytes(block().reads[r].buffer);
+    const double column_tiles = std::ceil(static_cast<double>(domain(block(), c_.column)) /
+                                          static_cast<double>(value_of(s_, columns_)));
+    std::int64_t best = 0;
+    double least = panels + rows * (rows > room ? column_tiles : 1);
+    for (std::int64_t size : sizes) {
+      if (size == 0) continue;
+      const double blocks = std::ceil(static_cast<double>(tiles) / static_cast<double>(size));
+      const double traffic = rows * (rows > room * blocks ? column_tiles : 1) + panels * blocks;
+      if (traffic < least * kWorthBlocking) {
+        least = traffic;
+        best = size;
+      }
+    }
+    return best;
+  }
+  static double bytes(const Buffer& buffer) {
+    double product = buffer->dtype.bytes();
+    for (const Expr& e : buffer->shape) product *= static_cast<double>(as_int(e).value_or(1));
+    return product;
   }
 
   /// The vector operand as panels of the tile's width, zeros beyond the last column.
@@ -212,39 +306,47 @@ class Tiling {
     const std::vector<LoopRef> loops = s_.loops(out_);
     auto at = [&](std::size_t variable) { return loops[position_.at(variable)]; };
     auto [co, ci] = s_.split(at(c_.column), {_, columns_});
-    auto [ro, ri] = s_.split(at(row_), {_, rows_});
-    std::vector<LoopRef> order;
-    for (std::size_t i : c_.batch) order.push_back(at(i));
-    if (c_.packable) order.push_back(co);
-    LoopRef outer_tile, outer_inner;
+    std::vector<LoopRef> batch, outside, inside, tile;
+    for (std::size_t i : c_.batch) batch.push_back(at(i));
     for (std::size_t i : c_.rows) {
-      if (i == row_) continue;
-      if (i == outer_row_) {
-        if (c_.packable) {
-          auto [o, inner] = s_.split(at(i), {_, outer_rows_});
-          order.push_back(o);
-          outer_inner = inner;
-        } else {
-          // A strip of the image: what its producers pad for it stays in the second cache.
-          const std::int64_t rows = kStrip / (value_of(s_, outer_rows_) * rows_read(i));
-          auto [strip, o, inner] = s_.split(at(i), {_, std::max<std::int64_t>(1, rows), outer_rows_});
-          order.insert(order.end(), {strip, o});
-          outer_inner = inner;
-        }
-      } else {
-        order.push_back(at(i));
+      if (i != row_ && i != outer_row_) {
+        (in_blocks_ ? outside : inside).push_back(at(i));
+        continue;
       }
+      const Expr rows = i == row_ ? rows_ : outer_rows_;
+      std::vector<LoopRef> parts;
+      if (in_blocks_ && i == blocked_) {
+        parts = s_.split(at(i), std::vector<SplitFactor>{_, tiles_in_block_, rows});
+        outside.push_back(parts[0]);
+        row_block_ = parts[0];
+      } else if (!c_.packable && i == outer_row_) {
+        // A strip of the image: what its producers pad for it stays in the second cache.
+        const std::int64_t strip = kStrip / (value_of(s_, outer_rows_) * rows_read(i));
+        parts = s_.split(at(i), std::vector<SplitFactor>{_, std::max<std::int64_t>(1, strip), rows});
+        inside.push_back(parts[0]);
+      } else {
+        parts = s_.split(at(i), std::vector<SplitFactor>{_, rows});
+      }
+      inside.push_back(parts[parts.size() - 2]);
+      tile.push_back(parts.back());
     }
-    order.push_back(ro);
-    if (!c_.packable) order.push_back(co);
-    if (outer_inner.defined()) order.push_back(outer_inner);
-    order.insert(order.end(), {ri, ci});
+    tile_ = inside.back();
+    if (c_.packable) {
+      inside.insert(inside.begin(), co);
+    } else {
+      inside.push_back(co);
+      tile_ = co;
+    }
+    std::vector<LoopRef> order = batch;
+    for (const std::vector<LoopRef>& part : {outside, inside, tile, {ci}})
+      order.insert(order.end(), part.begin(), part.end());
     s_.reorder(order);
-    if (outer_inner.defined()) s_.unroll(outer_inner);
-    s_.unroll(ri);
+    for (LoopRef l : tile) s_.unroll(l);
     s_.vectorize(ci);
-    column_tile_ = co;
-    tile_ = c_.packable ? ro : co;
+    if (!in_blocks_)
+      panels_at_ = co;
+    else if (!batch.empty())
+      panels_at_ = batch.back();
   }
 
   void sum_in_registers() {
@@ -277,17 +379,56 @@ class Tiling {
     }
   }
 
-  /// Each panel is made where its column tile begins.
+  /// A panel is made where its column tile begins, or all of them before the blocks of rows, or ahead of the calls.
   void place_panels() {
-    s_.compute_at(panels_, column_tile_);
-    const std::vector<LoopRef> loops = s_.loops(panels_);
-    const std::size_t dimensions = s_.get(panels_).iters.size();
-    const LoopRef lane = loops[loops.size() - dimensions + column_dimension_];
-    std::vector<LoopRef> order(loops.end() - static_cast<std::ptrdiff_t>(dimensions), loops.end());
+    if (!prepared_ && panels_at_.defined()) s_.compute_at(panels_, panels_at_);
+    std::vector<LoopRef> order = own_loops(panels_);
+    LoopRef lane = order[column_dimension_];
     std::erase(order, lane);
+    if (prepared_ || in_blocks_) {
+      auto [panel, inside] = s_.split(lane, {_, columns_});
+      order.insert(order.begin(), panel);
+      lane = inside;
+    }
     order.push_back(lane);
     if (order.size() > 1) s_.reorder(order);
     s_.vectorize(lane);
+    if (prepared_) s_.prepare(panels_);
+  }
+
+  /// The rows of a tile side by side: with rows a power of two apart they would share a few sets of the caches.
+  void pack_block_of_rows() {
+    const BufferRegion read = block().reads[*c_.row_read];
+    const Var row = block().iters[row_].var;
+    const BlockRef packed = s_.cache_read(b_, static_cast<int>(*c_.row_read), Scope::Global);
+    std::vector<Var> from;
+    std::vector<Expr> to{Expr()};
+    std::size_t dimension = 0;
+    for (const Range& r : read.ranges) {
+      from.push_back(Var("i" + std::to_string(from.size())));
+      if (r.min.get() == row.get())
+        dimension = from.size() - 1;
+      else
+        to.push_back(from.back());
+    }
+    to[0] = floordiv(from[dimension], rows_);
+    to.push_back(floormod(from[dimension], rows_));
+    s_.transform_layout(packed, -1, IndexMap{from, to});
+    s_.compute_at(packed, row_block_);
+    std::vector<LoopRef> order = own_loops(packed);
+    const LoopRef rows = order[dimension];
+    std::erase(order, rows);
+    auto [tile, side_by_side] = s_.split(rows, {_, rows_});
+    order.insert(order.begin(), tile);
+    order.push_back(side_by_side);
+    s_.reorder(order);
+    s_.unroll(side_by_side);
+  }
+
+  /// The loops that belong to the block alone, one a variable.
+  std::vector<LoopRef> own_loops(BlockRef b) {
+    const std::vector<LoopRef> loops = s_.loops(b);
+    return {loops.end() - static_cast<std::ptrdiff_t>(s_.get(b).iters.size()), loops.end()};
   }
 
   Schedule& s_;
@@ -298,10 +439,11 @@ class Tiling {
   std::size_t row_;
   std::optional<std::size_t> outer_row_;
   BlockRef out_, panels_;
-  bool pack_ = false;
-  Expr columns_, rows_, outer_rows_;
+  bool pack_ = false, prepared_ = false, pack_rows_ = false, in_blocks_ = false;
+  Expr columns_, rows_, outer_rows_, tiles_in_block_ = 0;
+  std::size_t blocked_ = 0;           ///< the variable whose tiles make up blocks of rows
   std::size_t column_dimension_ = 0;  ///< of the vector operand
-  LoopRef column_tile_, tile_;
+  LoopRef panels_at_, row_block_, tile_;
 };
 
 void apply(Schedule& s, BlockRef b, const Context& context) { Tiling(s, b, context).run(); }

@@ -12,7 +12,7 @@ std::optional<Callable> matmul(const Problem& p) {
   const examples::Matmul m(p.what.params[1]);
   Schedule s(m.program());
   examples::schedule_matmul(s, m);
-  return kernel_callable(p, compile(s, Target::host()));
+  return kernel_callable(p, s);
 }
 
 /// [3,3,ci,co] as [co / Panel, 3, 3, ci, Panel].
@@ -35,7 +35,7 @@ std::optional<Callable> convolution(Problem p) {
   Schedule s(c.program());
   examples::schedule_convolution(s, c, size % 6 <= 2 && size < 28 ? 5 : 6);
   if (p.what.prepared) p.operands[1] = packed(p.operands[1]);
-  return kernel_callable(p, compile(s, Target::host()));
+  return kernel_callable(p, s);
 }
 
 std::optional<Callable> elementwise(const Problem& p) {
@@ -52,7 +52,7 @@ std::optional<Callable> elementwise(const Problem& p) {
   s.parallel(chunk);
   s.vectorize(lanes);
   s.store_hint(s.block(out), true);
-  return kernel_callable(p, compile(s, Target::host()));
+  return kernel_callable(p, s);
 }
 
 const bool joined = register_ours("hand", "GMM", matmul) && register_ours("hand", "R50", convolution) &&

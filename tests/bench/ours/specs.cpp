@@ -68,8 +68,9 @@ std::optional<std::string> spec_of(const Case& what) {
   if (std::find(convolutions.begin(), convolutions.end(), key) != convolutions.end())
     return convolution_spec(what);
   if (key == "GMM") {
-    if (v[0] == 1) return spec("matmul", {{"m", v[1]}, {"n", v[2]}, {"k", v[3]}});
-    return spec("batch_matmul", {{"b", v[0]}, {"m", v[1]}, {"n", v[2]}, {"k", v[3]}});
+    Arguments all = {{"m", v[1]}, {"n", v[2]}, {"k", v[3]}, {"cb", what.prepared}};
+    if (v[0] != 1) all.emplace_back("b", v[0]);
+    return spec(v[0] == 1 ? "matmul" : "batch_matmul", all);
   }
   if (key == "GMV") return spec("gemv", {{"m", v[0]}, {"k", v[1]}});
   if (key == "SFM") return spec("softmax", {{"m", v[0]}, {"n", v[1]}});
@@ -86,12 +87,23 @@ std::optional<std::string> spec_of(const Case& what) {
   return std::nullopt;
 }
 
+/// The same program, its constants being inputs: they may change from call to call, so nothing is laid out ahead.
+Program without_constants(const Program& program) {
+  std::vector<Param> params = program->params;
+  for (Param& p : params) {
+    if (p.role == ParamRole::Constant) p.role = ParamRole::Input;
+  }
+  return Program(program->name, params, program->temps, program->body);
+}
+
 }  // namespace
 
 std::optional<Workload> workload_of(const Case& what) {
   const std::optional<std::string> text = spec_of(what);
   if (!text) return std::nullopt;
-  return Workload::parse(*text + ":f32");
+  Workload workload = Workload::parse(*text + ":f32");
+  if (!what.prepared) workload.program = without_constants(workload.program);
+  return workload;
 }
 
 }  // namespace lathe::bench

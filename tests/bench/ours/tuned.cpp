@@ -35,7 +35,7 @@ std::optional<Callable> tuned_kernel(const Problem& p) {
   const records::Lookup found = store.lookup(query);
   const auto* hit = std::get_if<records::Hit>(&found);
   if (hit == nullptr) return std::nullopt;
-  Callable callable = kernel_callable(p, compile(replay(*workload, hit->trial), target));
+  Callable callable = kernel_callable(p, replay(*workload, hit->trial));
   callable.trials = trials_of(store, key);
   return callable;
 }
