@@ -41,6 +41,8 @@ LATHE_SCHEDULE(conv2d_max_pool) {
   Schedule& s = schedule;
   if (computes_nothing(s)) return;
   const BlockRef conv = s.block("conv");
+  // Sums by group are put together in a block of their own: a case for the rules.
+  if (!s.get(conv).is_reduction()) return apply_rules(s, target, {.choices = choices});
   const BlockRef pool = s.consumers(conv)[0];
   const Registers registers = registers_of(target, s.get(conv).writes[0].buffer->dtype);
   auto [i, y, x, o, py, px] = s.loops<6>(pool);

@@ -64,23 +64,58 @@ Tensor Convolution::apply(const Tensor& x, const Tensor& w) const {
   std::vector<Axis> axes = kernel_axes(window);
   const Axis rc = reduce_axis(ci / groups, "rc");
   axes.push_back(rc);
-  return compute("conv", output_shape(), [&](const std::vector<Var>& at) {
-    const Expr o = at[channel_dimension()];
-    const Expr channel = groups == 1 ? Expr(rc) : floordiv(o, co / groups) * (ci / groups) + rc;
+  // Subscripts of the image and the weights, for the output channel as it is known to each of them.
+  auto product = [&](const std::vector<Var>& at, const Expr& channel, const Tensor& weights,
+                     const std::vector<Expr>& filter) {
+    const std::size_t first = spatial + (channels_first && filter.size() > 1 ? 1 : 0);
     std::vector<Expr> from = {at[0]}, tap;
     if (channels_first) {
       from.push_back(channel);
-      tap = {o, rc};
+      tap = filter;
+      tap.push_back(rc);
     }
     for (std::size_t i = 0; i < rank; ++i) {
-      from.push_back(window[i].at(at[spatial + i], axes[i]));
+      from.push_back(window[i].at(at[first + i], axes[i]));
       tap.push_back(axes[i]);
     }
     if (!channels_first) {
       from.push_back(channel);
-      tap.insert(tap.end(), {rc, o});
+      tap.push_back(rc);
+      tap.insert(tap.end(), filter.begin(), filter.end());
     }
-    return sum(wide(in(from)) * wide(w(tap)), axes);
+    return sum(wide(in(from)) * wide(weights(tap)), axes);
+  };
+  const std::size_t c = channel_dimension();
+  const std::int64_t each = co / groups;  // output channels of a group
+  if (groups == 1 || each == 1) {
+    return compute("conv", output_shape(), [&](const std::vector<Var>& at) {
+      return product(at, groups == 1 ? Expr(rc) : at[c] * (ci / groups) + rc, w, {at[c]});
+    });
+  }
+  // The groups are a dimension of their own, so that what depends on the group alone is seen to.
+  auto split = [&](std::vector<Expr> shape, std::size_t d) {
+    shape[d] = groups;
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(d) + 1, each);
+    return shape;
+  };
+  auto joined = [&](const std::vector<Var>& at, std::size_t d) {
+    std::vector<Expr> from(at.begin(), at.end());
+    from[d] = at[d] * each + at[d + 1];
+    from.erase(from.begin() + static_cast<std::ptrdiff_t>(d) + 1);
+    return from;
+  };
+  const std::vector<Expr> shape = weights_shape();
+  const std::size_t filters = channels_first ? 0 : shape.size() - 1;
+  const Tensor grouped = compute("filters", split(shape, filters),
+                                 [&](const std::vector<Var>& at) { return w(joined(at, filters)); });
+  const Tensor sums = compute("sums", split(output_shape(), c), [&](const std::vector<Var>& at) {
+    return product(at, at[c] * (ci / groups) + rc, grouped, {at[c], at[c + 1]});
+  });
+  return compute("conv", output_shape(), [&](const std::vector<Var>& at) {
+    std::vector<Expr> from(at.begin(), at.end());
+    from[c] = floordiv(at[c], each);
+    from.insert(from.begin() + static_cast<std::ptrdiff_t>(c) + 1, floormod(at[c], each));
+    return sums(from);
   });
 }
 
@@ -154,7 +189,8 @@ namespace {
 
 // Every output of a transposed convolution is a sum over those taps whose distance fits the stride: tap r reaches output
 // y = i*s - p + r from input i, so r = (y + p) mod s + q*s for q = 0, 1, …, and i = (y + p) div s - q. Written so, nothing is
-// multiplied by the zeros that the textbook puts between the inputs.
+// multiplied by the zeros that the textbook puts between the inputs. With y = u*s + v that is i = u + (v + p) div s - q and
+// r = (v + p) mod s + q*s: for each phase v an ordinary convolution along u, all of whose outputs share their weights.
 struct TransposedWindow {
   std::int64_t in, kernel, stride, pad, more;
   std::int64_t out() const { return (in - 1) * stride - 2 * pad + kernel + more; }
@@ -162,8 +198,16 @@ struct TransposedWindow {
   std::int64_t taps() const { return (kernel + stride - 1) / stride; }
   /// By which inputs are moved, so that the first one read, (0 + p) div s - (taps - 1), is at 0.
   std::int64_t shift() const { return taps() - 1 - pad / stride; }
+  /// Values of u.
+  std::int64_t steps() const { return (out() + stride - 1) / stride; }
   /// Inputs with the zeros before and behind them that are read.
-  std::int64_t padded() const { return (out() - 1 + pad) / stride + shift() + 1; }
+  std::int64_t padded() const { return steps() + (stride - 1 + pad) / stride + shift(); }
+  /// The input, among the padded ones, that tap q of phase v sees at step u.
+  Expr input(const Expr& u, const Expr& v, const Expr& q) const {
+    return u + floordiv(v + pad, stride) - q + shift();
+  }
+  /// Its weight.
+  Expr tap(const Expr& v, const Expr& q) const { return floormod(v + pad, stride) + q * stride; }
 };
 
 std::vector<TransposedWindow> transposed_windows(const WorkloadArgs& args,
@@ -205,20 +249,24 @@ LATHE_WORKLOAD(conv2d_transposed,
   Tensor pad = compute("pad", {n, wy.padded(), wx.padded(), ci}, [&](Var i, Var y, Var z, Var c) {
     return if_inside(x, {i, y - wy.shift(), z - wx.shift(), c}, zero(args.dtype()));
   });
-  Tensor taps = w;  // with zeros up to a multiple of the stride
-  if (wy.taps() * wy.stride != wy.kernel || wx.taps() * wx.stride != wx.kernel) {
-    taps = lathe::pad(w, {0, 0, 0, 0},
-                      {wy.taps() * wy.stride - wy.kernel, wx.taps() * wx.stride - wx.kernel, 0, 0},
-                      zero(args.dtype()), "taps");
-  }
+  // The weights by phase, with zeros up to a multiple of the stride.
+  const bool even = wy.taps() * wy.stride == wy.kernel && wx.taps() * wx.stride == wx.kernel;
+  Tensor taps =
+      compute("taps", {wy.stride, wx.stride, wy.taps(), wx.taps(), ci, co}, [&](const std::vector<Var>& at) {
+        const std::vector<Expr> from = {wy.tap(at[0], at[2]), wx.tap(at[1], at[3]), at[4], at[5]};
+        return even ? w(from) : if_inside(w, from, zero(args.dtype()));
+      });
   Axis qy = reduce_axis(wy.taps(), "qy"), qx = reduce_axis(wx.taps(), "qx"), rc = reduce_axis(ci, "rc");
-  Tensor out = reduced("out", {n, wy.out(), wx.out(), co}, args.dtype(), [&](const std::vector<Var>& at) {
-    const Expr y = at[1] + wy.pad, z = at[2] + wx.pad;
-    return sum(wide(pad(at[0], floordiv(y, wy.stride) - qy + wy.shift(),
-                        floordiv(z, wx.stride) - qx + wx.shift(), rc)) *
-                   wide(taps(floormod(y, wy.stride) + qy * wy.stride, floormod(z, wx.stride) + qx * wx.stride,
-                             rc, at[3])),
-               {qy, qx, rc});
+  Tensor sums =
+      reduced("sums", {n, wy.steps(), wy.stride, wx.steps(), wx.stride, co}, args.dtype(),
+              [&](const std::vector<Var>& at) {
+                return sum(wide(pad(at[0], wy.input(at[1], at[2], qy), wx.input(at[3], at[4], qx), rc)) *
+                               wide(taps(at[2], at[4], qy, qx, rc, at[5])),
+                           {qy, qx, rc});
+              });
+  Tensor out = compute("out", {n, wy.out(), wx.out(), co}, [&](Var i, Var y, Var z, Var o) {
+    return sums(i, floordiv(y, wy.stride), floormod(y, wy.stride), floordiv(z, wx.stride),
+                floormod(z, wx.stride), o);
   });
   return program("conv2d_transposed", {x, w}, {out});
 }

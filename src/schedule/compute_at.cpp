@@ -144,6 +144,33 @@ bool holds_all(const Block& block, const BufferRegion& access, const BufferRegio
   return true;
 }
 
+/// A reduction whose domain was padded (pad_einsum) is computed in whole tiles even where its reader's guard leaves a single
+/// tile that is not full: lanes of a vector rather than masks.
+///
+///     for j in 0..8: out[j] = C[j] where j < 3          with C of 8 columns: C[0..8] is computed, not C[0..3]
+void take_whole_tiles(const Block& block, const Stmt& below, arith::Analyzer& analyzer,
+                      std::vector<VarRange>& ranges) {
+  auto cut = [&](std::size_t i) {
+    if (block.iters[i].kind != IterKind::Spatial || !ranges[i].known() || !is_int(ranges[i].min, 0))
+      return false;
+    const std::optional<std::int64_t> e = as_int(ranges[i].extent), all = as_int(block.iters[i].extent);
+    return e && all && *e < *all;
+  };
+  bool any = false;
+  for (std::size_t i = 0; i < ranges.size(); ++i) any |= cut(i);
+  if (!any || !block.is_reduction() || block.writes.size() != 1) return;
+  const BufferRegion& w = block.writes[0];
+  const std::optional<arith::Region> tile = region_below(below, w.buffer, false, analyzer, Guards::Ignored);
+  const auto solved = tile ? solve_ranges(block, w, tile->region, Fit::Covers, analyzer) : std::nullopt;
+  if (!solved) return;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (!cut(i) || !is_int((*solved)[i].min, 0)) continue;
+    if (const std::optional<std::int64_t> whole = as_int((*solved)[i].extent))
+      ranges[i].extent =
+          make_index(std::max(*as_int(ranges[i].extent), std::min(*whole, *as_int(block.iters[i].extent))));
+  }
+}
+
 }  // namespace
 
 void run_compute_at(Edit& edit) {
@@ -214,6 +241,7 @@ void run_compute_at(Edit& edit) {
   for (std::size_t i = 0; i < block.iters.size(); ++i) {
     if (block.iters[i].kind == IterKind::Reduce) ranges[i] = {};
   }
+  take_whole_tiles(block, place.back().as<For>()->body, analyzer, ranges);
   for_each_block(place.back(), [&](const Block& b, const Stmt& s) {
     const bool consumes = std::any_of(block.writes.begin(), block.writes.end(),
                                       [&](const BufferRegion& w) { return reads(b, w.buffer); });

@@ -8,14 +8,19 @@
 namespace lathe::schedule {
 
 std::optional<arith::Region> region_below(const Stmt& below, const Buffer& buffer, bool writes,
-                                          arith::Analyzer& analyzer) {
+                                          arith::Analyzer& analyzer, Guards guards) {
   std::optional<arith::Region> out;
   for (const Stmt& s : blocks_below(below)) {
     const Block& block = *s.as<Block>();
     for (const BufferRegion& r : writes ? block.writes : block.reads) {
       if (!r.buffer.same_as(buffer)) continue;
-      arith::Region relaxed =
-          arith::access_over(block, r, domains_of(loops_on(path_to(below, s.get()))), analyzer);
+      const std::vector<arith::Domain> loops = domains_of(loops_on(path_to(below, s.get())));
+      std::unique_ptr<Block> free;
+      if (guards == Guards::Ignored) {
+        free = copy(block);
+        free->predicate = true_expr();
+      }
+      arith::Region relaxed = arith::access_over(free ? *free : block, r, loops, analyzer);
       out = out ? arith::unite(*out, relaxed, analyzer) : relaxed;
     }
   }

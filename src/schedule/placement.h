@@ -22,8 +22,9 @@ struct VarRange {
 /// What the statements below `place` (the path's last statement, a loop) access of `buffer`, over the loops at and above the
 /// place: the union over the outermost blocks for which `wanted` holds; `writes` tells which accesses. An empty result: none.
 /// `analyzer` must know the path.
+enum class Guards : std::uint8_t { Narrow, Ignored };  ///< what the blocks' predicates do to the regions
 std::optional<arith::Region> region_below(const Stmt& below, const Buffer& buffer, bool writes,
-                                          arith::Analyzer& analyzer);
+                                          arith::Analyzer& analyzer, Guards guards = Guards::Narrow);
 
 /// What `solve_ranges` makes of the required region.
 enum class Fit : std::uint8_t {

@@ -1,5 +1,7 @@
 // Elementwise blocks go into their consumers: what is cheap is computed again rather than stored and loaded.
 
+#include <algorithm>
+
 #include "driver/rules/rule.h"
 #include "ir/visitor.h"
 
@@ -25,6 +27,13 @@ bool guards_loads(const Block& block) {
   return found;
 }
 
+/// Does the block put a constant (weights) into another form, and do nothing else?
+bool rearranges_constant(const Schedule& s, const Block& block) {
+  return block.reads.size() == 1 && std::ranges::any_of(s.program()->params, [&](const Param& p) {
+           return p.role == ParamRole::Constant && p.buffer.same_as(block.reads[0].buffer);
+         });
+}
+
 bool applies(Schedule& s, BlockRef b, const Context&) {
   const Block& block = s.get(b);
   if (block.is_reduction() || writes_output(s, b)) return false;
@@ -34,6 +43,8 @@ bool applies(Schedule& s, BlockRef b, const Context&) {
     into_reduction |= s.get(c).is_reduction();
     repeated |= iterations(s, c) > iterations(s, b);
   }
+  // The subscripts of rearranged weights are simpler than those of the weights; what packs them takes the block up.
+  if (into_reduction && rearranges_constant(s, block)) return false;
   // A value that is dear, or guarded (padding), is computed once.
   if (calls_functions(block) && (repeated || into_reduction)) return false;
   return !(guards_loads(block) && into_reduction);

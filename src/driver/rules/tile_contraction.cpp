@@ -145,6 +145,7 @@ class Tiling {
     choose_tile();
     choose_block();
     if (pack_) make_panels();
+    take_up_rearrangement();
     tile_consumer();
     sum_in_registers();
     if (pack_) place_panels();
@@ -164,20 +165,45 @@ class Tiling {
       out_ = s_.cache_write(b_, Scope::Local);
   }
 
-  /// Does the consumer read the sums at its own position, all loops its own?
-  bool is_epilogue(BlockRef consumer) const {
+  /// Does the consumer read the sums at its own position, all loops its own? Then says in `parts_` by what each of its
+  /// loops is split to become those of the sums (1: not at all): sums[y div 2, y mod 2] is read at its own position, too.
+  bool is_epilogue(BlockRef consumer) {
     const Block& out = s_.get(consumer);
-    if (out.is_reduction() || !writes_output(s_, consumer) || out.iters.size() != c_.spatial.size() ||
-        loop_count(s_, consumer) != out.iters.size())
+    if (out.is_reduction() || !writes_output(s_, consumer) || loop_count(s_, consumer) != out.iters.size())
       return false;
+    std::optional<std::vector<std::int64_t>> parts;
     for (const BufferRegion& r : out.reads) {
       if (!r.buffer.same_as(block().writes[0].buffer)) continue;
-      for (std::size_t d = 0; d < r.ranges.size(); ++d) {
-        const bool unit = d < out.iters.size() && is_int(out.iters[d].extent, 1);
-        if (d >= out.iters.size() || (!unit && r.ranges[d].min.get() != out.iters[d].var.get())) return false;
-      }
+      const std::optional<std::vector<std::int64_t>> these = parts_of(out, r);
+      if (!these || (parts && *parts != *these)) return false;
+      parts = these;
     }
+    if (!parts) return false;
+    parts_ = *parts;
     return true;
+  }
+
+  static std::optional<std::vector<std::int64_t>> parts_of(const Block& out, const BufferRegion& access) {
+    std::vector<std::int64_t> parts;
+    std::size_t d = 0;
+    for (const IterVar& i : out.iters) {
+      if (d == access.ranges.size()) return std::nullopt;
+      const Expr& at = access.ranges[d].min;
+      if (is_int(i.extent, 1) || at.get() == i.var.get()) {
+        parts.push_back(1);
+        ++d;
+        continue;
+      }
+      if (d + 1 == access.ranges.size()) return std::nullopt;
+      const Binary *outer = as_binary(at, BinaryOp::FloorDiv),
+                   *inner = as_binary(access.ranges[d + 1].min, BinaryOp::FloorMod);
+      if (!outer || !inner || outer->a.get() != i.var.get() || inner->a.get() != i.var.get() ||
+          !as_int(outer->b) || as_int(outer->b) != as_int(inner->b))
+        return std::nullopt;
+      parts.push_back(*as_int(outer->b));
+      d += 2;
+    }
+    return d == access.ranges.size() ? std::optional(parts) : std::nullopt;
   }
 
   void choose_tile() {
@@ -290,6 +316,19 @@ class Tiling {
     s_.transform_layout(panels_, -1, IndexMap{from, to});
   }
 
+  /// A block that only puts the vector operand into another form goes into the panels, or, without them, into the sums.
+  void take_up_rearrangement() {
+    const BlockRef reader = pack_ ? panels_ : b_;
+    for (BlockRef p : s_.producers(reader)) {
+      const Block& made = s_.get(p);
+      const Buffer& operand = block_reads(reader, pack_ ? 0 : c_.vector_read);
+      if (!made.is_reduction() && made.reads.size() == 1 && made.writes[0].buffer.same_as(operand) &&
+          loop_count(s_, p) == made.iters.size())
+        attempt(s_, [&](Schedule& s) { s.compute_inline(p); });
+    }
+  }
+  const Buffer& block_reads(BlockRef b, std::size_t read) const { return s_.get(b).reads[read].buffer; }
+
   /// Rows of the image that one more row of the result reads: the stride.
   std::int64_t rows_read(std::size_t row) const {
     for (const BufferRegion& read : block().reads) {
@@ -303,7 +342,13 @@ class Tiling {
   }
 
   void tile_consumer() {
-    const std::vector<LoopRef> loops = s_.loops(out_);
+    std::vector<LoopRef> loops = s_.loops(out_);
+    for (std::size_t i = parts_.size(); i-- > 0;) {
+      if (parts_[i] == 1) continue;
+      auto [outer, inner] = s_.split(loops[i], {_, parts_[i]});
+      loops[i] = outer;
+      loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(i) + 1, inner);
+    }
     auto at = [&](std::size_t variable) { return loops[position_.at(variable)]; };
     auto [co, ci] = s_.split(at(c_.column), {_, columns_});
     std::vector<LoopRef> batch, outside, inside, tile;
@@ -439,6 +484,7 @@ class Tiling {
   std::size_t row_;
   std::optional<std::size_t> outer_row_;
   BlockRef out_, panels_;
+  std::vector<std::int64_t> parts_;  ///< of the consumer's loops; empty: each is one of the sums'
   bool pack_ = false, prepared_ = false, pack_rows_ = false, in_blocks_ = false;
   Expr columns_, rows_, outer_rows_, tiles_in_block_ = 0;
   std::size_t blocked_ = 0;           ///< the variable whose tiles make up blocks of rows

@@ -42,6 +42,18 @@ TEST_CASE("products of all sizes round a tile") {
   }
 }
 
+TEST_CASE("fewer columns than lanes are computed in whole vectors") {
+  const Program p = product(40, 3, 70);
+  CHECK(check(p) == "");
+  Schedule s(p);
+  apply_rules(s, test::avx2());
+  walk(s.program()->body, [&](const Stmt& stmt) {
+    const For* loop = stmt.as<For>();
+    if (loop && loop->for_kind == ForKind::Vectorized) CHECK(as_int(loop->extent).value() % 8 == 0);
+    return true;
+  });
+}
+
 TEST_CASE("a vector by a matrix, a matrix by a vector") {
   for (std::int64_t n : {1, 31, 33, 515}) {
     for (std::int64_t k : {1, 3, 4, 5, 33, 130}) {
