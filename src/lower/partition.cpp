@@ -7,7 +7,8 @@
 // The cut is made at the outermost loop for which a range of iterations satisfies guards below it whatever the inner loops
 // do, so that everything inside, vectors included, is free of masks there. Only guards of the innermost loops count: what
 // a copy of the code saves elsewhere (the store behind a reduction) is not worth compiling it. A parallel loop is not cut (two launches cost
-// more than a test): its body chooses between the free and the guarded form. At most four copies of a statement arise.
+// more than a test): its body chooses between the free and the guarded form. At most eight copies of a statement arise.
+// What remains guarded is skipped where it has nothing to do: the test is repeated, for all iterations at once, before the loops.
 
 #include <algorithm>
 
@@ -19,8 +20,9 @@
 namespace lathe::lower {
 namespace {
 
-constexpr int kMaxDepth = 2;             ///< nested cuts: 2^2 copies
+constexpr int kMaxDepth = 3;             ///< nested cuts: 2^3 copies
 constexpr int kMaxBodyStatements = 512;  ///< larger bodies are not copied
+constexpr std::int64_t kFar = std::int64_t{1} << 60;
 
 struct Interval {
   std::int64_t low, high;  ///< low .. high (exclusive)
@@ -102,13 +104,18 @@ class Partition : public Mutator {
       const bool whole = steady.low == 0 && steady.high == *extent;
       if (!steady.empty() && !whole && size_of(n.body) <= kMaxBodyStatements) return cut(n, *extent, steady);
     }
-    return with_body(self, mutate(n.body));
+    return unless_idle(with_body(self, mutate(n.body)));
   }
 
   /// Guards proved by the ranges of the loops vanish here, which is the point of the cut.
   Stmt mutate_node(const If& n, const Stmt& self) override {
-    if (!n.else_case.defined() && analyzer_.can_prove(n.condition)) return mutate(n.then_case);
-    return Mutator::mutate_node(n, self);
+    if (n.else_case.defined()) return Mutator::mutate_node(n, self);
+    Expr open = true_expr();
+    for (const Expr& c : arith::conjuncts(n.condition)) {
+      if (!analyzer_.can_prove(c)) open = arith::conjunction(open, c);
+    }
+    const Stmt inside = mutate(n.then_case);
+    return is_true(open) ? inside : make_stmt<If>(open, inside, Stmt());
   }
   Expr mutate_node(const Select& n, const Expr& self) override {
     if (n.condition.dtype() == boolean && is_index_test(n.condition)) {
@@ -119,6 +126,43 @@ class Partition : public Mutator {
   }
 
  private:
+  /// A loop that does nothing unless a guard inside holds is skipped where no iteration of it can make that guard true.
+  Stmt unless_idle(const Stmt& s) {
+    std::vector<Var> inside;
+    const Stmt* at = &s;
+    while (const For* loop = at->as<For>()) {
+      if (loop->for_kind != ForKind::Serial && inside.empty()) return s;
+      inside.push_back(loop->var);
+      at = &loop->body;
+    }
+    const If* guard = at->as<If>();
+    if (!guard || guard->else_case.defined()) return s;
+    Expr possible = true_expr();
+    for (const Expr& c : arith::conjuncts(guard->condition)) {
+      const std::optional<Expr> difference = comparison_to_zero(c);
+      if (!difference) continue;
+      const std::optional<arith::Affine> form = arith::affine(*difference, inside);
+      if (!form) continue;
+      Expr least = form->rest;
+      bool known = true;
+      for (std::size_t i = 0; i < inside.size(); ++i) {
+        const arith::ConstBound range = analyzer_.bound(inside[i]);
+        known &= range.min > -kFar && range.max < kFar;
+        if (known)
+          least =
+              least + make_index(form->coefficients[i] * (form->coefficients[i] > 0 ? range.min : range.max));
+      }
+      const Expr test = analyzer_.simplify(least < 0);
+      if (known && !as_int(test) && !contains(possible, test)) possible = arith::conjunction(possible, test);
+    }
+    return is_true(possible) ? s : make_stmt<If>(possible, s, Stmt());
+  }
+
+  static bool contains(const Expr& conjunction, const Expr& test) {
+    return std::ranges::any_of(arith::conjuncts(conjunction),
+                               [&](const Expr& c) { return structural_equal(c, test); });
+  }
+
   static bool is_index_test(const Expr& e) {
     bool loads = false;
     walk(e, [&](const Expr& x) {
@@ -155,23 +199,72 @@ class Partition : public Mutator {
 
   /// For which values of `v` in 0..extent does the comparison hold for all values of the other variables?
   std::optional<Interval> satisfied_range(const Expr& condition, const Var& v, std::int64_t extent) {
+    std::optional<Expr> found = comparison_to_zero(condition);
+    if (!found) return std::nullopt;
+    const Expr difference = *found;
+    if (const std::int64_t c = fused_with(difference, v); c > 1)
+      return satisfied_quotients(difference, v, extent, c);
+    return negative_range(difference, v, extent);
+  }
+
+  /// The expression that is negative where the comparison of integers holds (a <= b is a < b + 1).
+  std::optional<Expr> comparison_to_zero(const Expr& condition) {
     const Binary* c = condition.as<Binary>();
     if (!c || !is_comparison(c->op) || !c->a.dtype().is_index()) return std::nullopt;
-    // Bring it to difference < 0 (integers: a <= b is a < b + 1).
-    Expr difference;
     switch (c->op) {
-      case BinaryOp::Lt: difference = c->a - c->b; break;
-      case BinaryOp::Le: difference = c->a - c->b - 1; break;
-      case BinaryOp::Gt: difference = c->b - c->a; break;
-      case BinaryOp::Ge: difference = c->b - c->a - 1; break;
+      case BinaryOp::Lt: return analyzer_.simplify(c->a - c->b);
+      case BinaryOp::Le: return analyzer_.simplify(c->a - c->b - 1);
+      case BinaryOp::Gt: return analyzer_.simplify(c->b - c->a);
+      case BinaryOp::Ge: return analyzer_.simplify(c->b - c->a - 1);
       default: return std::nullopt;
     }
-    const std::optional<arith::Affine> form = arith::affine(analyzer_.simplify(difference), {v});
+  }
+
+  /// The largest c for which the expression mentions v div c: `v` is an outer loop fused with inner ones of c iterations.
+  static std::int64_t fused_with(const Expr& e, const Var& v) {
+    std::int64_t largest = 1;
+    walk(e, [&](const Expr& x) {
+      const Binary* division = as_binary(x, BinaryOp::FloorDiv);
+      if (division && division->a.get() == v.get())
+        largest = std::max(largest, as_int(division->b).value_or(1));
+      return true;
+    });
+    return largest;
+  }
+
+  /// negative_range in terms of v div c, whatever v mod c is.
+  std::optional<Interval> satisfied_quotients(const Expr& difference, const Var& v, std::int64_t extent,
+                                              std::int64_t c) {
+    const Var quotient(v.name() + "_outer");
+    const std::int64_t quotients = (extent + c - 1) / c;
+    analyzer_.bind_extent(quotient, make_index(quotients));
+    std::optional<Interval> range =
+        negative_range(replace_quotient(difference, v, c, quotient), quotient, quotients);
+    if (!range) return std::nullopt;
+    return Interval{range->low * c, std::min(range->high * c, extent)};
+  }
+
+  static Expr replace_quotient(const Expr& e, const Var& v, std::int64_t c, const Var& quotient) {
+    struct Replace : Mutator {
+      using Mutator::mutate_node;
+      Expr mutate_node(const Binary& n, const Expr& self) override {
+        if (n.op == BinaryOp::FloorDiv && n.a.get() == v.get() && as_int(n.b) == c) return quotient;
+        return Mutator::mutate_node(n, self);
+      }
+      Replace(const Var& v, std::int64_t c, const Var& quotient) : v(v), c(c), quotient(quotient) {}
+      const Var& v;
+      std::int64_t c;
+      const Var& quotient;
+    };
+    return Replace(v, c, quotient).mutate(e);
+  }
+
+  /// For which values of `v` in 0..extent is an expression k*v + rest negative, whatever the rest?
+  std::optional<Interval> negative_range(const Expr& difference, const Var& v, std::int64_t extent) {
+    const std::optional<arith::Affine> form = arith::affine(difference, {v});
     if (!form || form->coefficients[0] == 0) return std::nullopt;
     const std::int64_t most = analyzer_.bound(form->rest).max;
-    if (most == arith::ConstBound::kPlusInf || most > (std::int64_t{1} << 60) ||
-        most < -(std::int64_t{1} << 60))
-      return std::nullopt;
+    if (most > kFar || most < -kFar) return std::nullopt;
     const std::int64_t k = form->coefficients[0];
     // k*v + most < 0
     if (k > 0) return Interval{0, std::clamp<std::int64_t>(floor_div(-most - 1, k) + 1, 0, extent)};
@@ -204,8 +297,12 @@ class Partition : public Mutator {
   Stmt choose(const For& loop, std::int64_t extent, Interval steady) {
     analyzer_.bind(loop.var, {make_index(steady.low), make_index(steady.high - steady.low)});
     const Stmt free = mutate(loop.body);
-    analyzer_.bind_extent(loop.var, make_index(extent));
+    if (steady.low == 0)
+      analyzer_.bind(loop.var, {make_index(steady.high), make_index(extent - steady.high)});
+    else
+      analyzer_.bind_extent(loop.var, make_index(extent));
     const Stmt guarded = mutate(renew(loop.body));
+    analyzer_.bind_extent(loop.var, make_index(extent));
     Expr inside = steady.low > 0 ? Expr(loop.var) >= make_index(steady.low) : true_expr();
     if (steady.high < extent) inside = arith::conjunction(inside, Expr(loop.var) < make_index(steady.high));
     return make_stmt<For>(loop.var, loop.extent, loop.for_kind, make_stmt<If>(inside, free, guarded),

@@ -33,6 +33,7 @@ constexpr std::int64_t kUnrolledSteps = 5;         ///< of the reduction, where 
 constexpr std::int64_t kUnrolledOperations = 160;  ///< in all; compile time grows faster than the body
 constexpr std::int64_t kStrip = 8;         ///< rows of an image, as it is read, that are worked on together
 constexpr double kWorthBlocking = 0.8;     ///< of the traffic without
+constexpr double kUneven = 1.3;            ///< what guards of a shorter last block cost, in traffic
 constexpr std::int64_t kRowsThatPay = 24;  ///< that share a packed panel, so that it is worth its making
 
 /// A block as a contraction. Variables by their position in the block, of extents other than 1 but for `row`.
@@ -143,7 +144,7 @@ class Tiling {
   void run() {
     find_consumer();
     choose_tile();
-    choose_block();
+    choose_blocks();
     if (pack_) make_panels();
     take_up_rearrangement();
     tile_consumer();
@@ -250,42 +251,40 @@ class Tiling {
     });
   }
 
-  /// The block of rows: how many tiles of `blocked_`, 0 for all of them in one.
-  void choose_block() {
+  /// In how many blocks the rows are worked on.
+  void choose_blocks() {
     if (!c_.packable) return;
     blocked_ = outer_row_.value_or(row_);
-    const std::int64_t tile = value_of(s_, outer_row_ ? outer_rows_ : rows_);
-    const std::int64_t tiles = (domain(block(), blocked_) + tile - 1) / tile;
-    std::vector<std::int64_t> sizes{0};
-    for (std::int64_t size : {1, 2, 4, 8, 16, 32}) {
-      if (size < tiles) sizes.push_back(size);
+    std::vector<std::int64_t> counts;
+    for (std::int64_t n : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
+      if (n == 1 || 2 * n <= domain(block(), blocked_)) counts.push_back(n);
     }
-    if (sizes.size() > 1) {
-      tiles_in_block_ = context_.choose(s_, least_traffic(tiles, sizes), sizes, named("block"));
-    }
-    in_blocks_ = value_of(s_, tiles_in_block_) > 0;
+    if (counts.size() > 1) blocks_ = context_.choose(s_, least_traffic(counts), counts, named("blocks"));
+    in_blocks_ = value_of(s_, blocks_) > 1;
     if (in_blocks_ && c_.row_read)
       pack_rows_ = value_of(s_, context_.choose(s_, 0, {0, 1}, named("pack_rows"))) != 0;
   }
 
-  /// The block with the least traffic from beyond the second cache: every column tile reads a block of rows again that does
-  /// not fit it, every block of rows reads the panels again.
-  std::int64_t least_traffic(std::int64_t tiles, const std::vector<std::int64_t>& sizes) const {
+  /// The number of blocks with the least traffic from beyond the second cache: every column tile reads a block of rows again
+  /// that does not fit it, every block of rows reads the panels again.
+  std::int64_t least_traffic(const std::vector<std::int64_t>& counts) const {
     const double room = static_cast<double>(context_.second_level_bytes()) / 2;
     double rows = 0, panels = 0;
     for (std::size_t r = 0; r < block().reads.size(); ++r)
       (r == c_.vector_read ? panels : rows) += bytes(block().reads[r].buffer);
     const double column_tiles = std::ceil(static_cast<double>(domain(block(), c_.column)) /
                                           static_cast<double>(value_of(s_, columns_)));
-    std::int64_t best = 0;
-    double least = panels + rows * (rows > room ? column_tiles : 1);
-    for (std::int64_t size : sizes) {
-      if (size == 0) continue;
-      const double blocks = std::ceil(static_cast<double>(tiles) / static_cast<double>(size));
-      const double traffic = rows * (rows > room * blocks ? column_tiles : 1) + panels * blocks;
-      if (traffic < least * kWorthBlocking) {
+    const std::int64_t tile = value_of(s_, outer_row_ ? outer_rows_ : rows_);
+    const std::int64_t tiles = (domain(block(), blocked_) + tile - 1) / tile;
+    std::int64_t best = 1;
+    double least = 0;
+    for (std::int64_t n : counts) {
+      const double blocks = static_cast<double>(n);
+      double traffic = rows * (rows > room * blocks ? column_tiles : 1) + panels * blocks;
+      if (tiles % n != 0) traffic *= kUneven;
+      if (n == 1 || traffic < least * kWorthBlocking) {
         least = traffic;
-        best = size;
+        best = n;
       }
     }
     return best;
@@ -361,7 +360,7 @@ class Tiling {
       const Expr rows = i == row_ ? rows_ : outer_rows_;
       std::vector<LoopRef> parts;
       if (in_blocks_ && i == blocked_) {
-        parts = s_.split(at(i), std::vector<SplitFactor>{_, tiles_in_block_, rows});
+        parts = s_.split(at(i), std::vector<SplitFactor>{blocks_, _, rows});
         outside.push_back(parts[0]);
         row_block_ = parts[0];
       } else if (!c_.packable && i == outer_row_) {
@@ -486,7 +485,7 @@ class Tiling {
   BlockRef out_, panels_;
   std::vector<std::int64_t> parts_;  ///< of the consumer's loops; empty: each is one of the sums'
   bool pack_ = false, prepared_ = false, pack_rows_ = false, in_blocks_ = false;
-  Expr columns_, rows_, outer_rows_, tiles_in_block_ = 0;
+  Expr columns_, rows_, outer_rows_, blocks_ = 1;
   std::size_t blocked_ = 0;           ///< the variable whose tiles make up blocks of rows
   std::size_t column_dimension_ = 0;  ///< of the vector operand
   LoopRef panels_at_, row_block_, tile_;
