@@ -114,11 +114,26 @@ class Partition : public Mutator {
     if (n.condition.dtype() == boolean && is_index_test(n.condition)) {
       if (analyzer_.can_prove(n.condition)) return mutate(n.if_true);
       if (analyzer_.can_prove(arith::simplify(!n.condition))) return mutate(n.if_false);
+      if (const Expr open = unproved(n.condition); !open.same_as(n.condition))
+        return mutate(Expr(new Select(open, n.if_true, n.if_false)));
     }
     return Mutator::mutate_node(n, self);
   }
 
  private:
+  /// The conjuncts that the ranges of the loops do not prove.
+  Expr unproved(const Expr& condition) {
+    const std::vector<Expr> all = arith::conjuncts(condition);
+    Expr open = true_expr();
+    std::size_t left = 0;
+    for (const Expr& c : all) {
+      if (analyzer_.can_prove(c)) continue;
+      open = arith::conjunction(open, c);
+      ++left;
+    }
+    return left == all.size() ? condition : open;
+  }
+
   static bool is_index_test(const Expr& e) {
     bool loads = false;
     walk(e, [&](const Expr& x) {
