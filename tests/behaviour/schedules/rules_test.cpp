@@ -102,6 +102,15 @@ TEST_CASE("a vector by a matrix, a matrix by a vector") {
   }
 }
 
+TEST_CASE("a long reduction of a vector by a matrix is shared out among the threads") {
+  for (std::int64_t n : {64, 515}) {
+    for (std::int64_t k : {512, 1024, 1030}) {
+      INFO(n << " " << k);
+      CHECK(check(product(1, n, k), 1e-4) == "");
+    }
+  }
+}
+
 TEST_CASE("an epilogue is computed on the tile of sums") {
   Tensor a = placeholder("A", {7, 9}, f32), b = placeholder("B", {9, 20}, f32),
          bias = placeholder("bias", {20}, f32);
