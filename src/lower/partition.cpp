@@ -110,10 +110,7 @@ class Partition : public Mutator {
   /// Guards proved by the ranges of the loops vanish here, which is the point of the cut.
   Stmt mutate_node(const If& n, const Stmt& self) override {
     if (n.else_case.defined()) return Mutator::mutate_node(n, self);
-    Expr open = true_expr();
-    for (const Expr& c : arith::conjuncts(n.condition)) {
-      if (!analyzer_.can_prove(c)) open = arith::conjunction(open, c);
-    }
+    const Expr open = unproved(n.condition);
     const Stmt inside = mutate(n.then_case);
     return is_true(open) ? inside : make_stmt<If>(open, inside, Stmt());
   }
@@ -121,6 +118,8 @@ class Partition : public Mutator {
     if (n.condition.dtype() == boolean && is_index_test(n.condition)) {
       if (analyzer_.can_prove(n.condition)) return mutate(n.if_true);
       if (analyzer_.can_prove(arith::simplify(!n.condition))) return mutate(n.if_false);
+      if (const Expr open = unproved(n.condition); !open.same_as(n.condition))
+        return mutate(Expr(new Select(open, n.if_true, n.if_false)));
     }
     return Mutator::mutate_node(n, self);
   }
@@ -161,6 +160,19 @@ class Partition : public Mutator {
   static bool contains(const Expr& conjunction, const Expr& test) {
     return std::ranges::any_of(arith::conjuncts(conjunction),
                                [&](const Expr& c) { return structural_equal(c, test); });
+  }
+
+  /// The conjuncts that the ranges of the loops do not prove.
+  Expr unproved(const Expr& condition) {
+    const std::vector<Expr> all = arith::conjuncts(condition);
+    Expr open = true_expr();
+    std::size_t left = 0;
+    for (const Expr& c : all) {
+      if (analyzer_.can_prove(c)) continue;
+      open = arith::conjunction(open, c);
+      ++left;
+    }
+    return left == all.size() ? condition : open;
   }
 
   static bool is_index_test(const Expr& e) {

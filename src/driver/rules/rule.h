@@ -52,6 +52,7 @@ const std::vector<Rule>& table();
 // ---- the rules, each in a file of its name
 
 extern const Rule inline_elementwise;
+extern const Rule tile_depthwise;
 extern const Rule tile_contraction;
 extern const Rule stream_contraction;
 extern const Rule tile_transposition;

@@ -1,19 +1,24 @@
-// Contractions whose largest operand is used once (a vector by a matrix): long runs of that operand, several at a time.
+// Contractions whose largest operand is used once (a vector by a matrix): whole rows of that operand, several at a time.
 //
-//     for column run:                      in parallel
-//       sums[run] = 0                      in the first cache
-//       for k by 4:
-//         for vector of the run:           sums[v] += x[k] * A[k, v] + … + x[k+3] * A[k+3, v]
+//     for part of k:                       in parallel; parts are added up in the end
+//       for column run:
+//         sums[run] = 0                    in the first cache
+//         for k by 8:
+//           for vector of the run:         sums[v] += x[k] * A[k, v] + … + x[k+7] * A[k+7, v]
+//
+// A row is one stream from memory, without the gaps that shorter runs leave at every step; so it is k that threads share.
 
 #include <algorithm>
 
-#include "driver/rules/rule.h"
+#include "driver/rules/contraction.h"
 
 namespace lathe::rules {
 namespace {
 
-constexpr std::int64_t kRun = 128;  ///< vectors: a page of each row, so that prefetchers get going
-constexpr std::int64_t kSteps = 4;  ///< of the reduction for each time that a sum is loaded and stored
+constexpr std::int64_t kRun = 512;        ///< vectors; the sums take half of the first cache
+constexpr std::int64_t kSteps = 8;        ///< of the reduction for each time that a sum is loaded and stored
+constexpr std::int64_t kPartSteps = 128;  ///< of the reduction that are worth a thread's while
+constexpr std::int64_t kPartsPerCore = 2;
 
 /// The one spatial variable with an extent, when it is the innermost subscript of an operand.
 std::optional<std::size_t> column_of(const Block& block) {
@@ -41,15 +46,38 @@ bool applies(Schedule& s, BlockRef b, const Context&) {
          loop_count(s, b) == block.iters.size();
 }
 
+/// Parts of the reduction, so many that the threads have enough to do; each has the same steps.
+std::int64_t parts(const Block& block, std::size_t column, const Context& context) {
+  const std::int64_t steps = domain(block, block.iters.size() - 1),
+                     vectors = domain(block, column) / context.lanes();
+  std::int64_t wanted =
+      context.parallel() && context.cores() > 1 && vectors < kRun * kPartsPerCore * context.cores()
+          ? kPartsPerCore * context.cores()
+          : 1;
+  while (wanted > 1 && (steps % (wanted * kSteps) != 0 || steps / wanted < kPartSteps)) --wanted;
+  return wanted;
+}
+
 void apply(Schedule& s, BlockRef b, const Context& context) {
-  const std::size_t column = *column_of(s.get(b));
+  std::size_t column = *column_of(s.get(b));
+  if (const std::int64_t count = parts(s.get(b), column, context); count > 1) {
+    auto [part, step] = s.split(s.loops(b).back(), {count, _});
+    b = s.rfactor(b, part);
+    const Block& partial = s.get(b);
+    for (std::size_t i = 0; i < partial.iters.size(); ++i) {
+      if (partial.writes[0].ranges.back().min.get() == partial.iters[i].var.get()) column = i;
+    }
+  }
+  std::size_t position = 0;  // of the columns in the result
+  const Block& sums = s.get(b);
+  for (std::size_t d = 0; d < sums.writes[0].ranges.size(); ++d) {
+    if (sums.writes[0].ranges[d].min.get() == sums.iters[column].var.get()) position = d;
+  }
   const BlockRef store = s.cache_write(b, Scope::Local);
-  const std::vector<std::size_t> spatial = spatial_variables(s.get(b));
-  const std::size_t position = static_cast<std::size_t>(std::ranges::find(spatial, column) - spatial.begin());
   const std::vector<LoopRef> outer = s.loops(store);
   const std::int64_t l = context.lanes();
   auto [run, lanes] =
-      s.split(outer[position], {_, context.choose(s, kRun * l, {32 * l, 64 * l, 128 * l, 256 * l})});
+      s.split(outer[position], {_, context.choose(s, kRun * l, {64 * l, 128 * l, 256 * l, 512 * l})});
   s.vectorize(lanes);
   s.compute_at(b, run);
 

@@ -54,12 +54,59 @@ TEST_CASE("fewer columns than lanes are computed in whole vectors") {
   });
 }
 
+namespace {
+
+/// Depthwise, with the padding as a block of its own.
+Program depthwise(std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t k, std::int64_t stride) {
+  const std::int64_t p = k / 2, oh = (h + 2 * p - k) / stride + 1, ow = (w + 2 * p - k) / stride + 1;
+  Tensor x = placeholder("x", {h, w, c}, f32), f = placeholder("f", {k, k, c}, f32, Constant);
+  Tensor padded = compute("padded", {h + 2 * p, w + 2 * p, c}, [&](Var y, Var z, Var i) {
+    return if_inside(x, {y - p, z - p, i}, 0.f);
+  });
+  Axis ry = reduce_axis(k, "ry"), rx = reduce_axis(k, "rx");
+  Tensor sums = compute("sums", {oh, ow, c}, [&](Var y, Var z, Var i) {
+    return sum(padded(y * stride + ry, z * stride + rx, i) * f(ry, rx, i), {ry, rx});
+  });
+  Tensor out = compute("out", {oh, ow, c}, [&](Var y, Var z, Var i) { return relu(sums(y, z, i)); });
+  return program("depthwise", {x, f}, {out});
+}
+
+}  // namespace
+
+TEST_CASE("depthwise convolutions of all sizes round a tile read no padded copy") {
+  for (std::int64_t stride : {1, 2}) {
+    for (auto [h, w, c, k] : std::vector<std::array<std::int64_t, 4>>{{2, 3, 8, 3},
+                                                                      {7, 7, 40, 3},
+                                                                      {3, 8, 17, 5},
+                                                                      {4, 9, 144, 3},
+                                                                      {33, 17, 16, 3},
+                                                                      {40, 5, 9, 3},
+                                                                      {3, 15, 137, 3}}) {
+      INFO(h << " " << w << " " << c << " " << k << " " << stride);
+      const Program p = depthwise(h, w, c, k, stride);
+      CHECK(check(p) == "");
+      Schedule s(p);
+      apply_rules(s, test::avx2());
+      for (const Buffer& temp : s.program()->temps) CHECK(temp->name != "padded");
+    }
+  }
+}
+
 TEST_CASE("a vector by a matrix, a matrix by a vector") {
   for (std::int64_t n : {1, 31, 33, 515}) {
     for (std::int64_t k : {1, 3, 4, 5, 33, 130}) {
       INFO(n << " " << k);
       CHECK(check(product(1, n, k)) == "");
       CHECK(check(product(n, 1, k)) == "");
+    }
+  }
+}
+
+TEST_CASE("a long reduction of a vector by a matrix is shared out among the threads") {
+  for (std::int64_t n : {64, 515}) {
+    for (std::int64_t k : {512, 1024, 1030}) {
+      INFO(n << " " << k);
+      CHECK(check(product(1, n, k), 1e-4) == "");
     }
   }
 }
