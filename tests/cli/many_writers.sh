@@ -29,13 +29,15 @@ die_and_resume() {
 # What is exported at any moment is a whole log.
 export_in_a_loop() {
   while kill -0 $one 2>/dev/null || kill -0 $two 2>/dev/null; do
-    if [ -e $db ] && "$lathe" db export --db $db -o snapshot.jsonl 2>export.txt; then
-      rm -f snapshot.db*
-      "$lathe" db import snapshot.jsonl --db snapshot.db 2>import.txt || cp import.txt export.failed
-      echo x >>snapshots
-    elif [ -e $db ] && ! grep -q 'LTH-R002\|LTH-R017' export.txt; then  # which the first moments of a new file give
-      cp export.txt export.failed
+    [ -e $db ] || continue
+    if ! "$lathe" db export --db $db -o snapshot.jsonl 2>export.txt; then
+      # What the first moments of a new file give.
+      grep -q 'LTH-R002\|LTH-R017' export.txt || cp export.txt export.failed
+      continue
     fi
+    rm -f snapshot.db*
+    "$lathe" db import snapshot.jsonl --db snapshot.db 2>import.txt || cp import.txt export.failed
+    echo x >>snapshots
   done
 }
 

@@ -25,8 +25,7 @@ std::optional<RecordStore> open_records(const Context& context, const Options& o
   if (options.records.empty()) return std::nullopt;
   RecordStore store = RecordStore::in_memory(store_options());
   for (const std::string& path : options.records) {
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("build: cannot read the records \"" + path + "\"");
+    std::ifstream file = open_file("build", path);
     store.import_lines(file, path);
   }
   return store;

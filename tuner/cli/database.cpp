@@ -108,22 +108,9 @@ int export_text(const Context& context, const Options& options) {
   records::ExportOptions what;
   what.filter = options.filter;
   what.winners_only = options.winners;
-  if (options.output == "-") {
-    store.export_lines(std::cout, what);
-    return kDone;
-  }
-  // Whole or not at all: a log that was cut off would look like a small one.
-  const std::string part = options.output + ".part";
-  std::ofstream file(part, std::ios::binary);
-  if (!file) throw std::runtime_error("db export: cannot write \"" + options.output + "\"");
-  const records::ExportReport r = store.export_lines(file, what);
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(part, options.output, error);
-  if (!file || error) {
-    std::filesystem::remove(part, error);
-    throw std::runtime_error("db export: cannot write \"" + options.output + "\"; it is as it was");
-  }
+  records::ExportReport r;
+  write_file("db export", options.output, [&](std::ostream& out) { r = store.export_lines(out, what); });
+  if (options.output == "-") return kDone;
   std::fprintf(stderr, "%s written to %s, digest %s\n", count(r.lines, "line").c_str(),
                options.output.c_str(), r.digest.hex().c_str());
   return kDone;
@@ -138,8 +125,7 @@ void report(const std::string& from, const records::ImportReport& r) {
 int import_text(const Context& context, const Options& options) {
   RecordStore store = open_to_write(context);
   for (const std::string& path : options.inputs) {
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("db import: cannot read \"" + path + "\"");
+    std::ifstream file = open_file("db import", path);
     report(path, store.import_lines(file, path));
   }
   store.mark_stale_times(this_provenance());
@@ -170,7 +156,7 @@ int prune(const Context& context, const Options& options) {
     what.drop_failures_before_us = (static_cast<std::int64_t>(std::time(nullptr)) -
                                     static_cast<std::int64_t>(options.failure_days * 86400)) *
                                    1'000'000;
-  RecordStore store = open_to_write(context);
+  RecordStore store = open_to_change(context);
   const records::PruneReport r = store.prune(what);
   std::printf("%s%s and %s removed, %lld kept\n", options.dry_run ? "would be: " : "",
               count(r.timed_removed, "timed trial").c_str(), count(r.failures_removed, "failure").c_str(),
@@ -179,7 +165,7 @@ int prune(const Context& context, const Options& options) {
 }
 
 int compact(const Context& context) {
-  std::printf("%lld bytes saved\n", static_cast<long long>(open_to_write(context).compact()));
+  std::printf("%lld bytes saved\n", static_cast<long long>(open_to_change(context).compact()));
   return kDone;
 }
 
@@ -225,6 +211,7 @@ void add_database(CLI::App& app, Context& context) {
   of_workload(
       verb("best", "The best trials of a workload", [&context, options] { return best(context, *options); }))
       ->add_option("-k", options->k, "How many")
+      ->check(at_least(1))
       ->capture_default_str();
   of_workload(verb("why", "What a build would find, or why it finds nothing, part by part",
                    [&context, options] { return why(context, *options); }));
@@ -243,9 +230,12 @@ void add_database(CLI::App& app, Context& context) {
       ->required();
   CLI::App* pruned = verb("prune", "Drop what is not needed; winners and refutations always stay",
                           [&context, options] { return prune(context, *options); });
-  pruned->add_option("--keep-top", options->keep_top,
-                     "Timed trials kept of each workload, target and host class");
-  pruned->add_option("--drop-failures", options->failure_days, "Drop failures older than so many days");
+  pruned
+      ->add_option("--keep-top", options->keep_top,
+                   "Timed trials kept of each workload, target and host class")
+      ->check(at_least(1));
+  pruned->add_option("--drop-failures", options->failure_days, "Drop failures older than so many days")
+      ->check(at_least(0));
   pruned->add_flag("--dry-run", options->dry_run, "Only say what would go");
   add_filter(*pruned, options->filter);
   verb("compact", "Give free space back to the file system", [&context] { return compact(context); });

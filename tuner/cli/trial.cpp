@@ -130,7 +130,16 @@ int debug(const Context& context, const Options& options) {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execvp("gdb", argv.data());
-  throw std::runtime_error(std::string("trial rerun --gdb: cannot start gdb: ") + std::strerror(errno));
+  throw std::runtime_error(std::string("trial rerun --gdb: cannot start gdb: ") + std::strerror(errno) +
+                           "; install it, or see what --sanitize finds");
+}
+
+/// Lowering makes buffers flat; elements stay where they are.
+interp::Array shaped_as(const interp::Array& like, const interp::Array& flat) {
+  if (flat.dtype() != like.dtype() || flat.bytes() != like.bytes()) return flat;
+  interp::Array shaped(like.dtype(), like.shape());
+  if (flat.bytes() > 0) std::memcpy(shaped.data(), flat.data(), flat.bytes());
+  return shaped;
 }
 
 /// The schedule in the reference interpreter, which checks every access.
@@ -144,7 +153,8 @@ int sanitize(const Found& found, const Target& target) {
     const interp::Outcome out = interp::run(program, inputs);
     std::string problems = out.report.text();
     for (std::size_t i = 0; i < out.outputs.size(); ++i) {
-      const interp::Difference d = interp::difference(out.outputs[i], reference.outputs[i]);
+      const interp::Difference d =
+          interp::difference(shaped_as(reference.outputs[i], out.outputs[i]), reference.outputs[i]);
       if (d.max_relative > 1e-3)
         problems += (problems.empty() ? "" : "\n") + std::string("output: ") + d.text;
     }
@@ -220,12 +230,14 @@ void add_trial(CLI::App& app, Context& context) {
       ->capture_default_str();
   context.does(*shown, [&context, options] { return show(context, *options); });
   CLI::App* again = verb("rerun", "Measure it again, in a process of its own");
-  again->add_option("--timeout", options->timeout, "Seconds")->capture_default_str();
-  again->add_flag("--gdb", options->gdb, "In this process, under gdb");
+  again->add_option("--timeout", options->timeout, "Seconds")->check(above(0))->capture_default_str();
+  CLI::Option* gdb = again->add_flag("--gdb", options->gdb, "In this process, under gdb");
   again->add_flag("--here", options->here, "In this process");
-  again->add_flag(
-      "--sanitize", options->sanitize,
-      "In the reference interpreter, which checks bounds, initialisation, rewrites and races (slow)");
+  again
+      ->add_flag(
+          "--sanitize", options->sanitize,
+          "In the reference interpreter, which checks bounds, initialisation, rewrites and races (slow)")
+      ->excludes(gdb);
   context.does(*again, [&context, options] { return rerun(context, *options); });
 }
 
