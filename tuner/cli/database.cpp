@@ -110,38 +110,46 @@ int export_text(const Context& context, const Options& options) {
   what.winners_only = options.winners;
   records::ExportReport r;
   write_file("db export", options.output, [&](std::ostream& out) { r = store.export_lines(out, what); });
-  if (options.output == "-") return kDone;
+  if (options.output == "-") return kDone;  // the log itself is JSON, line by line
+  if (context.json) print_json({{"file", options.output}, {"lines", r.lines}, {"digest", r.digest.hex()}});
   std::fprintf(stderr, "%s written to %s, digest %s\n", count(r.lines, "line").c_str(),
                options.output.c_str(), r.digest.hex().c_str());
   return kDone;
 }
 
-void report(const std::string& from, const records::ImportReport& r) {
+/// What was new, told on standard error, and for --json.
+ordered_json report(const std::string& from, const records::ImportReport& r) {
   std::fprintf(stderr, "%s: %s, of them new: %s, %s, %s, %s\n", from.c_str(), count(r.lines, "line").c_str(),
                count(r.workloads, "workload").c_str(), count(r.targets, "target").c_str(),
                count(r.sessions, "session").c_str(), count(r.trials, "trial").c_str());
+  return {{"from", from},         {"lines", r.lines},       {"workloads", r.workloads},
+          {"targets", r.targets}, {"sessions", r.sessions}, {"trials", r.trials}};
 }
 
 int import_text(const Context& context, const Options& options) {
   RecordStore store = open_to_write(context);
+  ordered_json all = ordered_json::array();
   for (const std::string& path : options.inputs) {
     std::ifstream file = open_file("db import", path);
-    report(path, store.import_lines(file, path));
+    all.push_back(report(path, store.import_lines(file, path)));
   }
   store.mark_stale_times(this_provenance());
+  if (context.json) print_json(all);
   return kDone;
 }
 
 int merge(const Context& context, const Options& options) {
   RecordStore store = open_to_write(context);
+  ordered_json all = ordered_json::array();
   for (const std::string& path : options.inputs) {
     if (std::filesystem::exists(path) && std::filesystem::equivalent(path, context.db))
       throw std::runtime_error("db merge: \"" + path + "\" is the database itself");
     std::stringstream lines;
     RecordStore::open(path, read_only_store()).export_lines(lines);
-    report(path, store.import_lines(lines, path));
+    all.push_back(report(path, store.import_lines(lines, path)));
   }
   store.mark_stale_times(this_provenance());
+  if (context.json) print_json(all);
   return kDone;
 }
 
@@ -158,6 +166,13 @@ int prune(const Context& context, const Options& options) {
                                    1'000'000;
   RecordStore store = open_to_change(context);
   const records::PruneReport r = store.prune(what);
+  if (context.json) {
+    print_json({{"dry_run", options.dry_run},
+                {"timed_removed", r.timed_removed},
+                {"failures_removed", r.failures_removed},
+                {"kept", r.kept}});
+    return kDone;
+  }
   std::printf("%s%s and %s removed, %lld kept\n", options.dry_run ? "would be: " : "",
               count(r.timed_removed, "timed trial").c_str(), count(r.failures_removed, "failure").c_str(),
               static_cast<long long>(r.kept));
@@ -165,7 +180,11 @@ int prune(const Context& context, const Options& options) {
 }
 
 int compact(const Context& context) {
-  std::printf("%lld bytes saved\n", static_cast<long long>(open_to_change(context).compact()));
+  const std::int64_t saved = open_to_change(context).compact();
+  if (context.json)
+    print_json({{"bytes_saved", saved}});
+  else
+    std::printf("%lld bytes saved\n", static_cast<long long>(saved));
   return kDone;
 }
 

@@ -145,6 +145,9 @@ int resume(Context& context, const std::string& id, TuneVerb& options) {
                                  target.name + "; say which with --target");
       workloads.push_back(named(subject));
     }
+    // It may have ended before its first batch.
+    if (const std::string spec = tuner::workload_asked(s); workloads.empty() && !spec.empty())
+      workloads.push_back(Workload::parse(spec));
   }
   if (workloads.empty())
     throw std::runtime_error("session " + id +
@@ -156,6 +159,7 @@ int resume(Context& context, const std::string& id, TuneVerb& options) {
   options.tune.trials =
       options.trials_left > 0 ? options.trials_left : static_cast<int>(s.budget_trials - s.trials);
   if (options.tune.trials <= 0) {
+    if (context.json) print_json(ordered_json::array());
     std::fprintf(stderr, "all %lld trials of the session are measured; --trials N adds more\n",
                  static_cast<long long>(s.budget_trials));
     return kDone;

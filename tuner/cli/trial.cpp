@@ -143,12 +143,13 @@ interp::Array shaped_as(const interp::Array& like, const interp::Array& flat) {
 }
 
 /// The schedule in the reference interpreter, which checks every access.
-int sanitize(const Found& found, const Target& target) {
+int sanitize(const Context& context, const Found& found, const Target& target) {
   Schedule s(found.program);
   s.replay(Trace::from_json(found.trial.trace));
   const std::vector<interp::Array> inputs = interp::random_inputs(found.program, found.trial.seed);
   const interp::Outcome reference = interp::run(found.program, inputs);
   bool good = true;
+  ordered_json all = ordered_json::object();
   const auto check = [&](const char* what, const Program& program) {
     const interp::Outcome out = interp::run(program, inputs);
     std::string problems = out.report.text();
@@ -158,11 +159,13 @@ int sanitize(const Found& found, const Target& target) {
       if (d.max_relative > 1e-3)
         problems += (problems.empty() ? "" : "\n") + std::string("output: ") + d.text;
     }
-    std::printf("%s: %s\n", what, problems.empty() ? "no violation" : problems.c_str());
+    all[what] = problems;
+    if (!context.json) std::printf("%s: %s\n", what, problems.empty() ? "no violation" : problems.c_str());
     good &= problems.empty();
   };
   check("as scheduled", s.program());
   check("as lowered", lower_until(s.program(), target));
+  if (context.json) print_json(all);
   return good ? kDone : kFailed;
 }
 
@@ -186,7 +189,7 @@ int rerun(const Context& context, const Options& options) {
   if (found.target.fingerprint != target.fingerprint())
     std::fprintf(stderr, "note: the trial was made for %s, this is %s\n", found.target.name.c_str(),
                  target.name.c_str());
-  if (options.sanitize) return sanitize(found, target);
+  if (options.sanitize) return sanitize(context, found, target);
   const Measurement m = measure(context, options, found, target);
   const bool good = m.failure == records::Failure::None;
   if (context.json) {

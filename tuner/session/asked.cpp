@@ -52,6 +52,12 @@ TuneOptions asked_of(const records::Session& session) {
   return options;
 }
 
+std::string workload_asked(const records::Session& session) {
+  std::string spec;
+  take(parsed(session.options), "workload", spec);
+  return spec;
+}
+
 std::string text_of(const Reached& reached) {
   return nlohmann::json{
       {"rounds", reached.rounds}, {"seconds", reached.seconds}, {"default_seconds", reached.default_seconds}}

@@ -14,6 +14,9 @@ std::string asked_of(const Workload& workload, const Target& target, const TuneO
 /// the text lacks, because an older version wrote it, has its default.
 TuneOptions asked_of(const records::Session& session);
 
+/// The specification of what it was to tune; empty where the text has none.
+std::string workload_asked(const records::Session& session);
+
 /// How far a session has got, besides its trials.
 struct Reached {
   int rounds = 0;

@@ -378,6 +378,24 @@ TEST_CASE("a leader that fails when it is measured again is a failure") {
   CHECK(r.failures.count("unstable") == 1);
 }
 
+TEST_CASE("answers that a rule or a primitive refuses are no candidates, and the budget is reached") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  TuneOptions options = small();
+  options.strategy = SearchStrategy::Random;
+  options.rules = {[](Schedule& s, const Target&) {
+    auto [i, j, k] = s.loops<3>(s.block("C"));
+    const Factor a = s.sample_choice({1, 2, 3, 4, 5, 6, 7, 8}), b = s.sample_choice({1, 2, 4, 8, 16});
+    // Lanes are a power of two: every factor that is none fails on replay.
+    s.split(i, {_, b});
+    s.vectorize(s.split(j, {_, a})[1]);
+  }};
+  const TuneResult r = play(matmul(), options, store, machine);
+  CHECK(r.measured == 24);
+  CHECK(r.failed == 0);
+  CHECK(r.best_ms > 0);
+}
+
 TEST_CASE("failures are kept as failures and do not end a session that has a success") {
   RecordStore store = RecordStore::in_memory();
   AnalyticMeasurer machine;
