@@ -368,6 +368,23 @@ TEST_CASE("an unlucky time of the default schedule is no gain: it is measured ag
   CHECK(tuner::reached_by(store.sessions().at(0)).default_seconds == Approx(right));
 }
 
+TEST_CASE("the default schedule keeps its least time: a busy moment beside the leaders is no gain") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  const auto truth = machine.answer;
+  int looks = 0;
+  machine.second_look = [&](const Candidate& c) {
+    Measurement m = truth(c);
+    if (c.trace.decisions().empty()) m.seconds[0] *= ++looks;
+    return m;
+  };
+  TuneOptions options = small();
+  options.trials = 64;
+  const TuneResult r = play(matmul(), options, store, machine);
+  CHECK(looks > 1);
+  CHECK(r.default_ms == Approx(10));
+}
+
 TEST_CASE("a leader that fails when it is measured again is a failure") {
   RecordStore store = RecordStore::in_memory();
   AnalyticMeasurer machine;
