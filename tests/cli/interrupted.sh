@@ -48,6 +48,13 @@ gives 0 "$lathe" session ls --db kill.db; says 'interrupted'
 gives 0 "$lathe" db check --db kill.db; says good
 gives 0 "$lathe" tune "$w" --trials 2 --resume --db kill.db
 
+# A verb that is no session ends with the first signal.
+"$lathe" run 'matmul(m=2048,n=2048,k=2048)' --db INT.db >out 2>&1 & session=$!
+sleep 0.3
+kill -TERM $session
+code=0; wait $session || code=$?
+is "$code" 143 "exit code of \`lathe run\` after SIGTERM"
+
 # Times of cold caches are no news to a session with warm ones: it knows nothing, and measures the default again.
 gives 0 "$lathe" tune "$w" --trials 3 --cold --db cold.db
 gives 0 "$lathe" tune "$w" --trials 3 --resume --db cold.db --json; says '"resumed": 0'

@@ -119,7 +119,7 @@ int parse_and_act(int argc, char** argv) {
 int cli(int argc, char** argv) {
   try {
     if (const std::optional<int> served = command_line::serve(argc, argv)) return *served;
-    command_line::catch_interrupts();
+    command_line::ignore_file_limits();
     const int code = command_line::parse_and_act(argc, argv);
     // Half of an answer must not pass for one.
     if (!std::cout.flush() || std::fflush(stdout) != 0)

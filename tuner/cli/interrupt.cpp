@@ -20,8 +20,9 @@ void catch_interrupts() {
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error to report, like a full disk
 }
+
+void ignore_file_limits() { signal(SIGXFSZ, SIG_IGN); }
 
 bool interrupted() { return g_interrupted != 0; }
 

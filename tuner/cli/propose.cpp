@@ -65,7 +65,7 @@ int propose(const Context& context, const Options& options) {
   tune.resume = true;
   tune.strategy = search_strategy_named(options.strategy).value();
   Collector collector;
-  tune.stop = [&] { return collector.stopped || interrupted(); };
+  tune.stop = [&] { return collector.stopped; };
   tuner::tune(workload, target, tune, known, collector);
 
   // As in a session, number 0 is the default schedule's.
@@ -204,6 +204,7 @@ void measure_batch(const Batch& batch, const Options& options, tuner::Measurer& 
 }
 
 int measure(const Context& context, const Options& options) {
+  catch_interrupts();
   std::map<std::string, Batch> batches;
   for (const std::string& path : options.inputs) read_batch(path, batches);
   const auto measurer = tuner::process_measurer({.command = own_command(context)});

@@ -133,6 +133,7 @@ int dry_run(const Context& context, const std::vector<Workload>& workloads, cons
 }  // namespace
 
 int tune(Context& context, const std::vector<Workload>& workloads, TuneVerb options) {
+  catch_interrupts();
   const Target target = Target::parse(context.target);
   if (!target.is_cpu())
     throw UserError(code::C010,
