@@ -49,7 +49,12 @@ struct TuneOptions {
   std::string model;  ///< a pretrained model's file (`lathe model train`); empty: the analytic draft alone
   bool cold = false;  ///< measure with cold caches; the records say so
   double trial_timeout = 20;  ///< seconds for building and running one candidate
-  bool resume = false;  ///< start from what the store has for this key; nothing measured is measured again
+  /// Start from what the store has for this key: nothing that was measured in this regime, on hosts of this class, by these
+  /// versions, is measured again.
+  bool resume = false;
+  /// Go on with this session of the store instead of beginning another one. It implies `resume`; the session must not be
+  /// running (LTH-R014). `tune_all` begins its own.
+  std::optional<Digest> session;
   std::string
       worker_command;  ///< the program that measures: it calls `serve_as_worker` with its last argument
   std::function<bool()> stop;  ///< asked between trials; true ends the session (it can be resumed)

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fstream>
 #include <mutex>
+#include <set>
 #include <sstream>
 
 #include "lathe/workload.h"
@@ -93,6 +94,7 @@ class SpecReader {
     const WorkloadKind kind = find(name);
     std::map<std::string, WorkloadValue> values;
     for (const WorkloadParam& p : kind.params) values.emplace(p.key, p.default_value);
+    std::set<std::string> given;
     if (accept('(') && !accept(')')) {
       do {
         const std::size_t start = at_;
@@ -100,6 +102,7 @@ class SpecReader {
         const auto param = std::find_if(kind.params.begin(), kind.params.end(),
                                         [&](const WorkloadParam& p) { return p.key == key; });
         if (param == kind.params.end()) unknown_key(kind, key, start);
+        if (!given.insert(key).second) fail(code::W001, "\"" + key + "\" is given twice", start);
         expect('=');
         values.at(key) = value(*param);
       } while (accept(','));

@@ -22,6 +22,27 @@ bool is_number(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// The ids that begin with the digits of `head`; nothing where those are too few to be one, or no digits.
+std::optional<std::pair<Digest, Digest>> range_of(const std::string& head) {
+  if (head.size() < 6 || head.size() > 32) return std::nullopt;
+  std::string low = head, high = head;
+  low.resize(32, '0'), high.resize(32, 'f');
+  const auto from = Digest::parse(low), to = Digest::parse(high);
+  if (!from || !to) return std::nullopt;
+  return std::pair(*from, *to);
+}
+
+// At most two: more do not matter to whom looks for one.
+std::vector<std::int64_t> trials_with_head(RecordStore::Impl& impl, const std::string& head) {
+  std::vector<std::int64_t> ids;
+  const auto range = range_of(head);
+  if (!range) return ids;
+  Statement row(impl.db(), "SELECT id FROM trials WHERE uid BETWEEN ? AND ? LIMIT 2", range->first,
+                range->second);
+  while (row.step()) ids.push_back(row.integer(0));
+  return ids;
+}
+
 // Ids of the trials that a filter selects, ascending.
 std::vector<std::int64_t> select_trials(RecordStore::Impl& impl, const Filter& filter) {
   std::vector<std::int64_t> ids;
@@ -94,24 +115,19 @@ std::vector<KeySummary> RecordStore::summary(const Filter& filter) const {
 
 Trial RecordStore::trial(const std::string& id) const {
   Reading turn(*impl_);
-  if (is_number(id)) return load_trial(*impl_, std::stoll(id));
-  std::string low = id, high = id;
-  low.resize(32, '0'), high.resize(32, 'f');
-  auto from = Digest::parse(low), to = Digest::parse(high);
-  if (id.size() < 6 || id.size() > 32 || !from || !to) {
+  const std::vector<std::int64_t> found = trials_with_head(*impl_, id);
+  // Leading digits of an id may all be decimal ones, so ids come first.
+  if (found.empty() && is_number(id)) return load_trial(*impl_, std::stoll(id));
+  if (found.size() == 1) return load_trial(*impl_, found[0]);
+  if (!found.empty())
+    throw RecordError(code::R013, "several trials of record store '" + path() +
+                                      "' have an id that begins with " + id + ". Give more digits.");
+  if (!range_of(id))
     throw RecordError(
         code::R013,
         "'" + id + "' names no trial: give its number, or at least the first 6 digits of its id.");
-  }
-  Statement row(impl_->db(), "SELECT id FROM trials WHERE uid BETWEEN ? AND ? LIMIT 2", *from, *to);
-  if (!row.step())
-    throw RecordError(code::R013, "record store '" + path() + "' has no trial whose id begins with " + id +
-                                      ". `lathe db best` shows ids.");
-  std::int64_t found = row.integer(0);
-  if (row.step())
-    throw RecordError(code::R013, "several trials of record store '" + path() +
-                                      "' have an id that begins with " + id + ". Give more digits.");
-  return load_trial(*impl_, found);
+  throw RecordError(code::R013, "record store '" + path() + "' has no trial whose id begins with " + id +
+                                    ". `lathe db best` shows ids.");
 }
 
 std::optional<Winner> RecordStore::trial_with_key(std::int64_t id) const {

@@ -71,6 +71,16 @@ mkdir ro; cp b.db ro/; chmod a-w ro ro/b.db
 gives 0 "$lathe" run "$v" --db ro/b.db --on-miss error
 if [ "$(id -u)" != 0 ]; then gives 1 "$lathe" tune "$v" --trials 1 --db ro/b.db; fi
 
+# A disk that gets full under a session: an error with its name, and all that was acknowledged is still there.
+"$lathe" tune 'softmax(m=9,n=64)' --trials 4 --round 2 --db filling.db >/dev/null 2>&1
+size=$(($(stat -c %s filling.db) / 1024 + 24))
+gives 1 bash -c "ulimit -f $size; exec '$lathe' tune 'softmax(m=9,n=64)' --trials 200 --round 2 --resume --db filling.db --log filling.log"
+says 'LTH-R008'
+gives 0 "$lathe" db check --db filling.db; says 'good'
+lost=$(($(grep -c '"event":"trial"' filling.log) + 4 - $("$lathe" db stats --db filling.db --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["trials"])')))
+[ $lost -ge 0 ] && [ $lost -le 2 ] || fail "a full disk lost $lost trials of batches of 2"
+gives 0 "$lathe" tune 'softmax(m=9,n=64)' --trials 2 --resume --db filling.db
+
 # A full disk, by a limit on file sizes: refused with its name, and what was there is still good.
 cp b.db full.db
 gives 1 bash -c "trap '' XFSZ; ulimit -f 16; exec '$lathe' db import a.jsonl --db full.db"; says 'full.db'

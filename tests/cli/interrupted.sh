@@ -31,7 +31,11 @@ done
 
 id=$("$lathe" session ls --db INT.db | cut -d' ' -f1)
 gives 0 "$lathe" session show "$id" --db INT.db; says "m=40"
+before=$(trials INT.db)
 gives 0 "$lathe" session resume "$id" --trials 3 --db INT.db
+is "$(trials INT.db)" $((before + 3)) "trials after going on"
+gives 0 "$lathe" session ls --db INT.db; says '  finished '
+is "$(wc -l <out)" 1 "sessions after going on with one"
 gives 0 "$lathe" db export --db INT.db -o log.jsonl
 is "$(grep -o '"scheduled":"[0-9a-f]*"' log.jsonl | sort | uniq -d | wc -l)" 0 "schedules measured twice"
 
@@ -43,4 +47,33 @@ lost=$(($(grep -c '"event":"trial"' kill.log) - $(trials kill.db)))
 gives 0 "$lathe" session ls --db kill.db; says 'interrupted'
 gives 0 "$lathe" db check --db kill.db; says good
 gives 0 "$lathe" tune "$w" --trials 2 --resume --db kill.db
+
+# A verb that is no session ends with the first signal.
+"$lathe" run 'matmul(m=2048,n=2048,k=2048)' --db INT.db >out 2>&1 & session=$!
+sleep 0.3
+kill -TERM $session
+code=0; wait $session || code=$?
+is "$code" 143 "exit code of \`lathe run\` after SIGTERM"
+
+# Times of cold caches are no news to a session with warm ones: it knows nothing, and measures the default again.
+gives 0 "$lathe" tune "$w" --trials 3 --cold --db cold.db
+gives 0 "$lathe" tune "$w" --trials 3 --resume --db cold.db --json; says '"resumed": 0'
+gives 0 "$lathe" tune "$w" --trials 3 --resume --cold --db cold.db --json; says '"resumed": 3'
+
+# Budget 20, interrupted, gone on with: 20 trials, each schedule once.
+"$lathe" tune 'softmax(m=9,n=64)' --trials 20 --round 2 --db budget.db --log budget.log >out 2>&1 & session=$!
+while kill -0 $session 2>/dev/null && [ "$(cat budget.log 2>/dev/null | grep -c '"event":"trial"')" -lt 5 ]; do sleep 0.05; done
+kill -INT $session
+code=0; wait $session || code=$?
+is "$code" 3 "exit code"
+id=$("$lathe" session ls --db budget.db | cut -d' ' -f1)
+"$lathe" session resume "$id" --db budget.db --log more.log >out 2>&1 & session=$!
+while kill -0 $session 2>/dev/null && [ "$(cat more.log 2>/dev/null | grep -c '"event":"trial"')" -lt 3 ]; do sleep 0.05; done
+kill -9 $session
+wait $session 2>/dev/null || true
+gives 0 "$lathe" session resume "$id" --db budget.db
+is "$(trials budget.db)" 20 "trials of a budget of 20, interrupted and killed"
+gives 0 "$lathe" db export --db budget.db -o budget.jsonl
+is "$(grep -o '"scheduled":"[0-9a-f]*"' budget.jsonl | sort | uniq -d | wc -l)" 0 "schedules measured twice"
+gives 0 "$lathe" session resume "$id" --db budget.db; says 'all 20 trials'
 finish

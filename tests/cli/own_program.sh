@@ -15,6 +15,14 @@ gives 0 "$own" run own_double --db a.db --on-miss error; says 'verified'
 # A workload that fails without any schedule: an error that says how, and no trial.
 gives 1 "$own" tune own_crash --trials 3 --db a.db; says 'SIGSEGV'; says 'LTH-U031\|without a schedule'
 
+# Every candidate fails: said early, with the commonest error, nothing is best, and the default schedule stays in use.
+gives 1 "$own" tune own_later --trials 40 --db later.db; says 'every candidate failed'; says 'unstable'; says 'stays in use'
+gives 4 "$own" db best own_later --db later.db
+gives 0 "$own" db stats --db later.db --json; says '"winners": 0'
+gives 0 "$own" show own_later --db later.db
+gives 4 "$own" build own_later --db later.db -o artefact
+[ ! -e artefact ] || fail "something was built of nothing"
+
 id=$("$own" db best own_double --db a.db -k 1 | awk '{print $3}')
 gives 0 "$own" trial show "$id" --db a.db; says 'own_double'
 gives 0 "$own" trial show "${id:0:8}" --db a.db --json; python3 -m json.tool out >/dev/null || fail "trial show --json is no JSON"

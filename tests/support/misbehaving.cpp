@@ -1,9 +1,11 @@
 // A program with functions of its own, as a user links it: `lathe` and more. The functions do what bad kernels do; candidates
 // of tests/behaviour/measure and workloads of tests/cli call them.
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +43,39 @@ float misbehave_later(float x) {
   return ++calls > 3000 ? x * 3 : x * 2;
 }
 
+/// As the system does when memory runs out.
+float misbehave_killed(float) { return static_cast<float>(raise(SIGKILL)); }
+
+/// Takes the process down that started it, and with it all that is to come.
+float misbehave_kill_parent(float x) {
+  kill(getppid(), SIGKILL);
+  return x * 2;
+}
+
+/// Right, but a third of a second late.
+float misbehave_slow(float x) {
+  static const int late = usleep(300'000);
+  return x * 2 + static_cast<float>(late);
+}
+
+/// Overwrites whatever memory is called a reference.
+float misbehave_reference(float x) {
+  static const bool once = [] {
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find("memfd:reference") == std::string::npos) continue;
+      const std::size_t dash = line.find('-');
+      const std::uintptr_t from = std::stoull(line, nullptr, 16),
+                           to = std::stoull(line.substr(dash + 1), nullptr, 16);
+      char* memory = reinterpret_cast<char*>(from);
+      if (mprotect(memory, to - from, PROT_READ | PROT_WRITE) == 0)
+        std::fill(memory, memory + (to - from), 7);
+    }
+    return true;
+  }();
+  return once ? x * 2 : 0;
+}
+
 /// Writes a thousand lines of nonsense to every file that is open, the connection to the session among them.
 float misbehave_chatter(float x) {
   for (int fd = 0; fd < 64; ++fd) {
@@ -70,6 +105,12 @@ LATHE_WORKLOAD(own_crash, "crashes, however it is scheduled", {{"n", 1000, "elem
   Tensor x = placeholder("x", {args["n"]}, f32);
   Tensor y = compute("y", x.shape(), [&](Var i) { return outside("misbehave_crash", x(i)); });
   return program("own_crash", {x}, {y});
+}
+
+LATHE_WORKLOAD(own_later, "y = 2 x, until it was called too often", {{"n", 1000, "elements"}}) {
+  Tensor x = placeholder("x", {args["n"]}, f32);
+  Tensor y = compute("y", x.shape(), [&](Var i) { return outside("misbehave_later", x(i)); });
+  return program("own_later", {x}, {y});
 }
 
 int main(int argc, char** argv) { return lathe::cli(argc, argv); }

@@ -25,8 +25,7 @@ std::optional<RecordStore> open_records(const Context& context, const Options& o
   if (options.records.empty()) return std::nullopt;
   RecordStore store = RecordStore::in_memory(store_options());
   for (const std::string& path : options.records) {
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("build: cannot read the records \"" + path + "\"");
+    std::ifstream file = open_file("build", path);
     store.import_lines(file, path);
   }
   return store;
@@ -97,8 +96,12 @@ int run_build(const Context& context, Options options, bool db_given) {
   for (const std::string& t : options.targets) targets.push_back(Target::parse(t));
   options.build.on_miss = options.on_miss == "error" ? OnMiss::Error : OnMiss::Default;
   if (options.list_outputs) {
-    for (const std::string& file : artefact_files(targets, options.build))
-      std::cout << (std::filesystem::path(options.folder) / file).string() << "\n";
+    ordered_json all = ordered_json::array();
+    for (const std::string& file : artefact_files(targets, options.build)) {
+      all.push_back((std::filesystem::path(options.folder) / file).string());
+      if (!context.json) std::cout << all.back().get<std::string>() << "\n";
+    }
+    if (context.json) print_json(all);
     return kDone;
   }
   std::vector<NamedWorkload> workloads;

@@ -20,8 +20,7 @@ int check_logs(const Context& context, const Options& options) {
   std::size_t records = 0, problems = 0;
   ordered_json all = ordered_json::array();
   for (const std::string& log : options.logs) {
-    std::ifstream file(log);
-    if (!file) throw std::runtime_error("check: cannot read the records \"" + log + "\"");
+    std::ifstream file = open_file("check", log);
     const RecordStore store = RecordStore::from_text(file, log, store_options());
     suites.emplace_back(log, check_records(store, {.compile_for = target ? &*target : nullptr}));
     for (const CheckedRecord& r : suites.back().second) {
@@ -39,9 +38,7 @@ int check_logs(const Context& context, const Options& options) {
     }
   }
   if (!options.junit.empty()) {
-    std::ofstream file(options.junit);
-    file << junit_text(suites);
-    if (!file.flush()) throw std::runtime_error("check: cannot write \"" + options.junit + "\"");
+    write_file("check", options.junit, [&](std::ostream& out) { out << junit_text(suites); });
   }
   if (context.json)
     print_json({{"records", records}, {"problems", all}});

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 
 #include "lathe/tuner.h"
@@ -118,8 +119,12 @@ int parse_and_act(int argc, char** argv) {
 int cli(int argc, char** argv) {
   try {
     if (const std::optional<int> served = command_line::serve(argc, argv)) return *served;
-    command_line::catch_interrupts();
-    return command_line::parse_and_act(argc, argv);
+    command_line::ignore_file_limits();
+    const int code = command_line::parse_and_act(argc, argv);
+    // Half of an answer must not pass for one.
+    if (!std::cout.flush() || std::fflush(stdout) != 0)
+      throw std::runtime_error("standard output cannot be written");
+    return code;
   } catch (const std::exception& e) {
     std::cerr << "lathe: " << e.what() << "\n";
     return command_line::kFailed;

@@ -108,54 +108,48 @@ int export_text(const Context& context, const Options& options) {
   records::ExportOptions what;
   what.filter = options.filter;
   what.winners_only = options.winners;
-  if (options.output == "-") {
-    store.export_lines(std::cout, what);
-    return kDone;
-  }
-  // Whole or not at all: a log that was cut off would look like a small one.
-  const std::string part = options.output + ".part";
-  std::ofstream file(part, std::ios::binary);
-  if (!file) throw std::runtime_error("db export: cannot write \"" + options.output + "\"");
-  const records::ExportReport r = store.export_lines(file, what);
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(part, options.output, error);
-  if (!file || error) {
-    std::filesystem::remove(part, error);
-    throw std::runtime_error("db export: cannot write \"" + options.output + "\"; it is as it was");
-  }
+  records::ExportReport r;
+  write_file("db export", options.output, [&](std::ostream& out) { r = store.export_lines(out, what); });
+  if (options.output == "-") return kDone;  // the log itself is JSON, line by line
+  if (context.json) print_json({{"file", options.output}, {"lines", r.lines}, {"digest", r.digest.hex()}});
   std::fprintf(stderr, "%s written to %s, digest %s\n", count(r.lines, "line").c_str(),
                options.output.c_str(), r.digest.hex().c_str());
   return kDone;
 }
 
-void report(const std::string& from, const records::ImportReport& r) {
+/// What was new, told on standard error, and for --json.
+ordered_json report(const std::string& from, const records::ImportReport& r) {
   std::fprintf(stderr, "%s: %s, of them new: %s, %s, %s, %s\n", from.c_str(), count(r.lines, "line").c_str(),
                count(r.workloads, "workload").c_str(), count(r.targets, "target").c_str(),
                count(r.sessions, "session").c_str(), count(r.trials, "trial").c_str());
+  return {{"from", from},         {"lines", r.lines},       {"workloads", r.workloads},
+          {"targets", r.targets}, {"sessions", r.sessions}, {"trials", r.trials}};
 }
 
 int import_text(const Context& context, const Options& options) {
   RecordStore store = open_to_write(context);
+  ordered_json all = ordered_json::array();
   for (const std::string& path : options.inputs) {
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("db import: cannot read \"" + path + "\"");
-    report(path, store.import_lines(file, path));
+    std::ifstream file = open_file("db import", path);
+    all.push_back(report(path, store.import_lines(file, path)));
   }
   store.mark_stale_times(this_provenance());
+  if (context.json) print_json(all);
   return kDone;
 }
 
 int merge(const Context& context, const Options& options) {
   RecordStore store = open_to_write(context);
+  ordered_json all = ordered_json::array();
   for (const std::string& path : options.inputs) {
     if (std::filesystem::exists(path) && std::filesystem::equivalent(path, context.db))
       throw std::runtime_error("db merge: \"" + path + "\" is the database itself");
     std::stringstream lines;
     RecordStore::open(path, read_only_store()).export_lines(lines);
-    report(path, store.import_lines(lines, path));
+    all.push_back(report(path, store.import_lines(lines, path)));
   }
   store.mark_stale_times(this_provenance());
+  if (context.json) print_json(all);
   return kDone;
 }
 
@@ -170,8 +164,15 @@ int prune(const Context& context, const Options& options) {
     what.drop_failures_before_us = (static_cast<std::int64_t>(std::time(nullptr)) -
                                     static_cast<std::int64_t>(options.failure_days * 86400)) *
                                    1'000'000;
-  RecordStore store = open_to_write(context);
+  RecordStore store = open_to_change(context);
   const records::PruneReport r = store.prune(what);
+  if (context.json) {
+    print_json({{"dry_run", options.dry_run},
+                {"timed_removed", r.timed_removed},
+                {"failures_removed", r.failures_removed},
+                {"kept", r.kept}});
+    return kDone;
+  }
   std::printf("%s%s and %s removed, %lld kept\n", options.dry_run ? "would be: " : "",
               count(r.timed_removed, "timed trial").c_str(), count(r.failures_removed, "failure").c_str(),
               static_cast<long long>(r.kept));
@@ -179,7 +180,11 @@ int prune(const Context& context, const Options& options) {
 }
 
 int compact(const Context& context) {
-  std::printf("%lld bytes saved\n", static_cast<long long>(open_to_write(context).compact()));
+  const std::int64_t saved = open_to_change(context).compact();
+  if (context.json)
+    print_json({{"bytes_saved", saved}});
+  else
+    std::printf("%lld bytes saved\n", static_cast<long long>(saved));
   return kDone;
 }
 
@@ -225,6 +230,7 @@ void add_database(CLI::App& app, Context& context) {
   of_workload(
       verb("best", "The best trials of a workload", [&context, options] { return best(context, *options); }))
       ->add_option("-k", options->k, "How many")
+      ->check(at_least(1))
       ->capture_default_str();
   of_workload(verb("why", "What a build would find, or why it finds nothing, part by part",
                    [&context, options] { return why(context, *options); }));
@@ -243,9 +249,12 @@ void add_database(CLI::App& app, Context& context) {
       ->required();
   CLI::App* pruned = verb("prune", "Drop what is not needed; winners and refutations always stay",
                           [&context, options] { return prune(context, *options); });
-  pruned->add_option("--keep-top", options->keep_top,
-                     "Timed trials kept of each workload, target and host class");
-  pruned->add_option("--drop-failures", options->failure_days, "Drop failures older than so many days");
+  pruned
+      ->add_option("--keep-top", options->keep_top,
+                   "Timed trials kept of each workload, target and host class")
+      ->check(at_least(1));
+  pruned->add_option("--drop-failures", options->failure_days, "Drop failures older than so many days")
+      ->check(at_least(0));
   pruned->add_flag("--dry-run", options->dry_run, "Only say what would go");
   add_filter(*pruned, options->filter);
   verb("compact", "Give free space back to the file system", [&context] { return compact(context); });

@@ -22,6 +22,8 @@ void catch_interrupts() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
+void ignore_file_limits() { signal(SIGXFSZ, SIG_IGN); }
+
 bool interrupted() { return g_interrupted != 0; }
 
 }  // namespace lathe::command_line

@@ -33,17 +33,6 @@ struct Options {
   bool cold = false;
 };
 
-/// To standard output or a file.
-void write_text(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    std::cout << text;
-    return;
-  }
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw std::runtime_error("cannot write \"" + path + "\"");
-}
-
 // ---- propose -----------------------------------------------------------------------------------------------------
 
 /// Takes the batch that a session wants measured, and measures nothing.
@@ -76,9 +65,12 @@ int propose(const Context& context, const Options& options) {
   tune.resume = true;
   tune.strategy = search_strategy_named(options.strategy).value();
   Collector collector;
-  tune.stop = [&] { return collector.stopped || interrupted(); };
+  tune.stop = [&] { return collector.stopped; };
   tuner::tune(workload, target, tune, known, collector);
 
+  // As in a session, number 0 is the default schedule's.
+  const StructuralHash by_default = structural_hash(workload.default_schedule(target).program());
+  const bool with_default = !collector.candidates.empty() && collector.candidates[0].hash == by_default;
   std::ostringstream out;
   out << ordered_json{{"lathe_batch", kBatchFormat}, {"kind", "task"},
                       {"workload", workload.spec},   {"program", to_json(workload.program)},
@@ -91,13 +83,13 @@ int propose(const Context& context, const Options& options) {
     out << ordered_json{{"lathe_batch", kBatchFormat},
                         {"kind", "candidate"},
                         {"task", structural_hash(workload.program).hex() + target.fingerprint().hex()},
-                        {"proposal", i},
+                        {"proposal", with_default ? i : i + 1},
                         {"scheduled", c.hash.hex()},
                         {"trace", ordered_json::parse(c.trace.to_json(true))}}
                .dump()
         << "\n";
   }
-  write_text(options.output, out.str());
+  write_file("propose", options.output, [&](std::ostream& file) { file << out.str(); });
   std::fprintf(stderr, "%s for %s\n",
                count(static_cast<std::int64_t>(collector.candidates.size()), "candidate").c_str(),
                workload.spec.c_str());
@@ -120,8 +112,7 @@ struct Batch {
 }
 
 void read_batch(const std::string& path, std::map<std::string, Batch>& batches) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error("measure: cannot read \"" + path + "\"");
+  std::ifstream file = open_file("measure", path);
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
@@ -213,14 +204,13 @@ void measure_batch(const Batch& batch, const Options& options, tuner::Measurer& 
 }
 
 int measure(const Context& context, const Options& options) {
+  catch_interrupts();
   std::map<std::string, Batch> batches;
   for (const std::string& path : options.inputs) read_batch(path, batches);
   const auto measurer = tuner::process_measurer({.command = own_command(context)});
   RecordStore results = RecordStore::in_memory(store_options());
   for (const auto& [name, batch] : batches) measure_batch(batch, options, *measurer, results);
-  std::ostringstream out;
-  results.export_lines(out);
-  write_text(options.output, out.str());
+  write_file("measure", options.output, [&](std::ostream& out) { results.export_lines(out); });
   const records::Statistics s = results.statistics();
   std::fprintf(stderr, "%s, %lld failed\n", count(s.trials, "trial").c_str(),
                static_cast<long long>(s.failed));
@@ -232,8 +222,7 @@ int measure(const Context& context, const Options& options) {
 int ingest(const Context& context, const Options& options) {
   RecordStore store = open_to_write(context);
   for (const std::string& path : options.inputs) {
-    std::ifstream file(path);
-    if (!file) throw std::runtime_error("ingest: cannot read \"" + path + "\"");
+    std::ifstream file = open_file("ingest", path);
     const records::ImportReport r = store.import_lines(file, path);
     std::fprintf(stderr, "%s: %s new\n", path.c_str(), count(r.trials, "trial").c_str());
   }
@@ -249,9 +238,7 @@ void add_propose(CLI::App& app, Context& context) {
   verb->add_option("workload", options->spec, "name(key=value,…):dtype, or a program in JSON")->required();
   add_target(*verb, context);
   add_db(*verb, context);
-  verb->add_option("-n,--count", options->count, "Candidates")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  verb->add_option("-n,--count", options->count, "Candidates")->capture_default_str()->check(at_least(1));
   verb->add_option("-o,--output", options->output, "A file; -: standard output")->capture_default_str();
   verb->add_option("--seed", options->seed, "Same seed and same records, same proposals")
       ->capture_default_str();
@@ -266,7 +253,9 @@ void add_measure(CLI::App& app, Context& context) {
   CLI::App* verb = app.add_subcommand("measure", "Measure the candidates of files that `propose` wrote");
   verb->add_option("batch", options->inputs)->required();
   verb->add_option("-o,--output", options->output, "A file; -: standard output")->capture_default_str();
-  verb->add_option("--timeout", options->timeout, "Seconds for one candidate")->capture_default_str();
+  verb->add_option("--timeout", options->timeout, "Seconds for one candidate")
+      ->check(above(0))
+      ->capture_default_str();
   verb->add_flag("--cold", options->cold, "Out of all caches before each sample");
   context.does(*verb, [&context, options] { return measure(context, *options); });
 }

@@ -7,11 +7,13 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <tuple>
 
 #include "lathe/runtime/affinity.h"
 #include "lathe/trace.h"
 #include "tuner/cli/verb.h"
 #include "tuner/measure/roofline.h"
+#include "tuner/session/asked.h"
 
 namespace lathe::command_line {
 namespace {
@@ -23,20 +25,26 @@ struct Options {
 
 /// A trial, as far as a curve needs it.
 struct Point {
-  std::int64_t proposal = 0;
   double ms = 0;  ///< 0: failed
+  bool stale = false;
 };
 
-/// All of one workload on one target.
+/// All times that may be compared: of one workload on one target, in one regime, on one class of hosts.
 struct Subject {
   records::Workload workload;
   records::TargetRecord target;
+  records::Regime regime;
+  std::string hosts;
   std::vector<Point> points;                                    ///< in the order of their making
   std::map<std::string, std::pair<int, std::string>> failures;  ///< class -> how many, the first text
   std::optional<records::Trial> winner;
   double default_ms = 0, roofline_ms = 0;
   std::map<std::string, double> peers;  ///< name -> ms
 };
+
+std::string host_class(const records::Trial& t) {
+  return t.provenance.host_class.empty() ? t.provenance.host : t.provenance.host_class;
+}
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -63,52 +71,73 @@ std::string number(double x, const char* format = "%.4g") {
 std::map<std::string, std::map<std::string, double>> read_peers(const std::string& path) {
   std::map<std::string, std::map<std::string, double>> peers;
   if (path.empty()) return peers;
-  std::ifstream file(path);
+  std::ifstream file = open_file("report", path);
   const nlohmann::json all = nlohmann::json::parse(file, nullptr, false);
-  if (!all.is_object())
+  try {
+    for (const auto& [spec, times] : all.get<std::map<std::string, std::map<std::string, double>>>())
+      peers[Workload::parse(spec).spec] = times;
+  } catch (const nlohmann::json::exception&) {
     throw std::runtime_error("report: \"" + path +
                              "\" is not JSON of the form {\"WORKLOAD\": {\"PEER\": milliseconds}}");
-  for (const auto& [spec, times] : all.items()) {
-    const std::string canonical = Workload::parse(spec).spec;
-    for (const auto& [peer, ms] : times.items()) peers[canonical][peer] = ms.get<double>();
   }
   return peers;
 }
 
 std::vector<Subject> collect(const RecordStore& store, const Options& options) {
+  using Group = std::tuple<records::KeyRef, records::Regime, std::string>;
+  const auto group_of = [](const records::Trial& t) { return Group(t.key, t.regime, host_class(t)); };
   const auto peers = read_peers(options.peers);
-  const Target host = Target::host();
-  std::optional<tuner::Machine> machine;
+  std::map<records::KeyRef, const records::KeySummary*> keys;
+  const std::vector<records::KeySummary> summary = store.summary(options.filter);
+  for (const records::KeySummary& s : summary) keys[s.key] = &s;
+
+  std::map<Digest, records::Session> sessions;
+  for (records::Session& s : store.sessions()) sessions.emplace(s.uid, std::move(s));
+  const auto session_of = [&](const records::Trial& t) {
+    const auto at = t.session ? sessions.find(*t.session) : sessions.end();
+    return at == sessions.end() ? records::Session() : at->second;
+  };
+
   std::vector<Subject> subjects;
-  std::map<records::KeyRef, std::size_t> index;
-  for (const records::KeySummary& s : store.summary(options.filter)) {
-    index[s.key] = subjects.size();
-    Subject subject;
-    subject.workload = s.workload;
-    subject.target = s.target;
-    if (const auto found = peers.find(s.workload.spec); found != peers.end()) subject.peers = found->second;
-    subjects.push_back(std::move(subject));
-  }
+  std::map<Group, std::size_t> index;
+  const auto subject_of = [&](const records::Trial& t) -> Subject& {
+    auto [at, fresh] = index.try_emplace(group_of(t), subjects.size());
+    if (fresh) {
+      const records::KeySummary& key = *keys.at(t.key);
+      subjects.push_back({key.workload, key.target, t.regime, host_class(t), {}, {}, {}, 0, 0, {}});
+      if (const auto found = peers.find(key.workload.spec); found != peers.end())
+        subjects.back().peers = found->second;
+    }
+    return subjects[at->second];
+  };
   store.for_each_trial(options.filter, [&](const records::Trial& t) {
-    Subject& subject = subjects.at(index.at(t.key));
+    if (keys.count(t.key) == 0) return true;  // it came while this was read
+    Subject& subject = subject_of(t);
     const bool good = t.failure == records::Failure::None;
-    subject.points.push_back({t.proposal, t.p10 * 1e3});
+    subject.points.push_back({t.p10 * 1e3, t.stale});
     if (!good) {
       auto& [n, text] = subject.failures[std::string(records::to_string(t.failure))];
       if (n++ == 0) text = t.error_text;
     }
-    // A session begins with the default schedule.
-    if (good && t.proposal == 0 && (subject.default_ms == 0 || t.p10 * 1e3 < subject.default_ms))
-      subject.default_ms = t.p10 * 1e3;
+    // Number 0 of a session is the default schedule, which it measures again beside the best.
+    if (!good || t.stale || t.proposal != 0) return true;
+    const double again = tuner::reached_by(session_of(t)).default_seconds;
+    const double ms = (again > 0 ? again : t.p10) * 1e3;
+    if (subject.default_ms == 0 || ms < subject.default_ms) subject.default_ms = ms;
     return true;
   });
+  const Target host = Target::host();
+  std::optional<tuner::Machine> machine;
   for (const records::Winner& w : store.winners(options.filter)) {
-    Subject& subject = subjects.at(index.at(w.trial.key));
-    if (!subject.winner || w.trial.p10 < subject.winner->p10) subject.winner = w.trial;
+    const auto at = index.find(group_of(w.trial));
+    if (at == index.end()) continue;
+    Subject& subject = subjects[at->second];
+    subject.winner = w.trial;
     if (w.target.fingerprint != host.fingerprint()) continue;  // of another machine nothing is known
     if (!machine) machine = tuner::measure_machine(host);
     const tuner::Work work = tuner::work_of(program_from_json(w.workload.program_json));
-    subject.roofline_ms = tuner::roofline_seconds(work, host, *machine, runtime::default_num_threads()) * 1e3;
+    const int threads = tuner::asked_of(session_of(w.trial)).parallel ? runtime::default_num_threads() : 1;
+    subject.roofline_ms = tuner::roofline_seconds(work, host, *machine, threads) * 1e3;
   }
   return subjects;
 }
@@ -118,7 +147,8 @@ std::vector<Subject> collect(const RecordStore& store, const Options& options) {
 /// Time over trials, both as they came: a dot a trial, a line for the best so far. The axis of time is logarithmic.
 class Curve {
  public:
-  explicit Curve(const Subject& subject) : subject_(subject) {
+  explicit Curve(const Subject& subject)
+      : subject_(subject), stale_winner_(subject.winner && subject.winner->stale) {
     for (const Point& p : subject.points) extend(p.ms);
     extend(subject.default_ms);
     extend(subject.roofline_ms);
@@ -144,14 +174,16 @@ class Curve {
         out << "<path class='bad' d='M" << at << " " << kHeight - kBottom - 6 << "v6'/>";
         continue;
       }
-      out << "<circle class='trial' cx='" << at << "' cy='" << number(y(ms), "%.1f")
-          << "' r='2'><title>trial " << i << ": " << number(ms) << " ms</title></circle>";
-      if (best > 0 && ms >= best) continue;
+      out << "<circle class='" << (subject_.points[i].stale ? "stale" : "trial") << "' cx='" << at << "' cy='"
+          << number(y(ms), "%.1f") << "' r='2'><title>trial " << i << ": " << number(ms)
+          << " ms</title></circle>";
+      if ((best > 0 && ms >= best) || subject_.points[i].stale != stale_winner_) continue;
       path += (path.empty() ? "M" + at + " " : "H" + at + "V") + number(y(ms), "%.1f");
       best = ms;
     }
-    out << "<path class='best' d='" << path << "H" << number(x(subject_.points.size()), "%.1f")
-        << "'/></svg>";
+    if (!path.empty())
+      out << "<path class='best' d='" << path << "H" << number(x(subject_.points.size()), "%.1f") << "'/>";
+    out << "</svg>";
     return out.str();
   }
 
@@ -191,6 +223,7 @@ class Curve {
   }
 
   const Subject& subject_;
+  const bool stale_winner_;  // until something is measured anew, the old times count
   double low_ = 0, high_ = 0;
 };
 
@@ -203,14 +236,15 @@ constexpr const char* kStyle =
     "td.n{text-align:right;font-variant-numeric:tabular-nums}pre{background:#f5f5f5;padding:.8rem;overflow:"
     "auto}"
     "svg{width:100%;height:auto}.axis{stroke:#888;fill:none}.tick{font-size:11px;fill:#555}"
-    ".trial{fill:#9bb8d8}.best{stroke:#c2410c;stroke-width:2;fill:none}.bad{stroke:#b91c1c;stroke-width:1}"
+    ".trial{fill:#9bb8d8}.stale{fill:#bbb}.best{stroke:#c2410c;stroke-width:2;fill:none}.bad{stroke:#b91c1c;"
+    "stroke-width:1}"
     ".default{stroke:#666;stroke-dasharray:6 "
     "4}.roofline{stroke:#15803d}.peer{stroke:#7c3aed;stroke-dasharray:2 3}"
     "@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}pre{background:#242424}.tick{fill:#"
     "aaa}}";
 
 void overview(std::ostringstream& out, const std::vector<Subject>& subjects) {
-  out << "<table><tr><th>workload</th><th>target</th><th>best, "
+  out << "<table><tr><th>workload</th><th>target</th><th>caches</th><th>hosts</th><th>best, "
          "ms</th><th>default</th><th>roofline</th><th>trials</th>"
          "<th>failed</th></tr>";
   for (std::size_t i = 0; i < subjects.size(); ++i) {
@@ -219,7 +253,8 @@ void overview(std::ostringstream& out, const std::vector<Subject>& subjects) {
     int failed = 0;
     for (const auto& [kind, failure] : s.failures) failed += failure.first;
     out << "<tr><td><a href='#w" << i << "'>" << escaped(s.workload.spec) << "</a></td><td>"
-        << escaped(s.target.name) << "</td><td class='n'>" << (best > 0 ? number(best) : "none")
+        << escaped(s.target.name) << "</td><td>" << records::to_string(s.regime) << "</td><td>"
+        << escaped(s.hosts) << "</td><td class='n'>" << (best > 0 ? number(best) : "none")
         << "</td><td class='n'>"
         << (best > 0 && s.default_ms > 0 ? number(s.default_ms / best, "%.2f") + " x" : "")
         << "</td><td class='n'>"
@@ -245,8 +280,8 @@ void decisions(std::ostringstream& out, const records::Trial& winner) {
 }
 
 void chapter(std::ostringstream& out, const Subject& s, std::size_t i) {
-  out << "<h2 id='w" << i << "'>" << escaped(s.workload.spec) << " on " << escaped(s.target.name) << "</h2>"
-      << Curve(s).svg();
+  out << "<h2 id='w" << i << "'>" << escaped(s.workload.spec) << " on " << escaped(s.target.name)
+      << (s.regime == records::Regime::Cold ? ", cold caches" : "") << "</h2>" << Curve(s).svg();
   if (s.winner) {
     const double best = s.winner->p10 * 1e3;
     out << "<p>Best: " << number(best) << " ms";
@@ -281,9 +316,7 @@ int report(const Context& context, const Options& options) {
   overview(out, subjects);
   for (std::size_t i = 0; i < subjects.size(); ++i) chapter(out, subjects[i], i);
   out << "</html>\n";
-  std::ofstream file(options.output, std::ios::binary);
-  file << out.str();
-  if (!file.flush()) throw std::runtime_error("report: cannot write \"" + options.output + "\"");
+  write_file("report", options.output, [&](std::ostream& file) { file << out.str(); });
   std::fprintf(stderr, "%s in %s\n", count(static_cast<std::int64_t>(subjects.size()), "workload").c_str(),
                options.output.c_str());
   return kDone;

@@ -6,6 +6,7 @@
 
 #include "tuner/cli/tune.h"
 #include "tuner/cli/verb.h"
+#include "tuner/session/asked.h"
 
 namespace lathe::command_line {
 namespace {
@@ -16,7 +17,7 @@ records::Session find(const RecordStore& store, const std::string& id) {
   for (records::Session& s : store.sessions()) {
     if (s.uid.hex().rfind(id, 0) == 0) found.push_back(std::move(s));
   }
-  if (found.size() == 1) return found.front();
+  if (found.size() == 1 && !id.empty()) return found.front();
   throw std::runtime_error("session: " + std::string(found.empty() ? "none" : "more than one") + " of \"" +
                            store.path() + "\" begins with \"" + id + "\"; `lathe session ls` shows them");
 }
@@ -31,6 +32,7 @@ struct Subject {
 
 std::vector<Subject> subjects(const RecordStore& store, const Digest& session) {
   std::map<records::KeyRef, Subject> by_key;
+  const double again = tuner::reached_by(store.session(session)).default_seconds;
   records::Filter filter;
   filter.session = session;
   store.for_each_trial(filter, [&](const records::Trial& t) {
@@ -49,7 +51,7 @@ std::vector<Subject> subjects(const RecordStore& store, const Digest& session) {
     }
     const double ms = t.p10 * 1e3;
     if (s.best_ms == 0 || ms < s.best_ms) s.best_ms = ms;
-    if (t.proposal == 0) s.default_ms = ms;
+    if (t.proposal == 0) s.default_ms = again > 0 ? again * 1e3 : ms;
     return true;
   });
   std::vector<Subject> all;
@@ -131,7 +133,7 @@ int resume(Context& context, const std::string& id, TuneVerb& options) {
   records::Session s;
   std::vector<Workload> workloads;
   {
-    RecordStore store = open_to_write(context);
+    const RecordStore store = open_to_change(context);
     s = find(store, id);
     if (s.state == records::SessionState::Running)
       throw std::runtime_error("session " + id + " is running (process " + std::to_string(s.pid) + " on " +
@@ -143,17 +145,21 @@ int resume(Context& context, const std::string& id, TuneVerb& options) {
                                  target.name + "; say which with --target");
       workloads.push_back(named(subject));
     }
+    // It may have ended before its first batch.
+    if (const std::string spec = tuner::workload_asked(s); workloads.empty() && !spec.empty())
+      workloads.push_back(Workload::parse(spec));
   }
   if (workloads.empty())
     throw std::runtime_error("session " + id +
                              " has no trial to go on from; start it again with `lathe tune`");
-  options.tune.seed = s.seed;
+  options.tune = tuner::asked_of(s);
+  options.strategy = spelling(options.tune.strategy);
   options.tune.resume = true;
-  if (options.trials_left > 0)
-    options.tune.trials = options.trials_left;
-  else
-    options.tune.trials = static_cast<int>(s.budget_trials - s.trials);
+  if (workloads.size() == 1) options.tune.session = s.uid;
+  options.tune.trials =
+      options.trials_left > 0 ? options.trials_left : static_cast<int>(s.budget_trials - s.trials);
   if (options.tune.trials <= 0) {
+    if (context.json) print_json(ordered_json::array());
     std::fprintf(stderr, "all %lld trials of the session are measured; --trials N adds more\n",
                  static_cast<long long>(s.budget_trials));
     return kDone;
@@ -184,7 +190,9 @@ void add_session(CLI::App& app, Context& context) {
                [&context, options] { return show(context, options->id); });
   CLI::App* again = verb("resume", "Measure what is left of its budget; nothing is measured again", true);
   add_target(*again, context);
-  again->add_option("--trials", options->tune.trials_left, "So many more, instead of what is left");
+  again->add_option("--trials", options->tune.trials_left, "So many more, instead of what is left")
+      ->check(at_least(1));
+  again->add_option("--log", options->tune.log, "Append events as JSON lines to this file");
   context.does(*again, [&context, options] { return resume(context, options->id, options->tune); });
 }
 

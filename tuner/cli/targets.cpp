@@ -22,13 +22,7 @@ int list_targets(const Context& context) {
 
 int show_target(const std::string& name, const std::string& path) {
   const std::string text = Target::parse(name).to_json() + "\n";
-  if (path == "-") {
-    std::cout << text;
-    return kDone;
-  }
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) throw std::runtime_error("targets show: cannot write \"" + path + "\"");
+  write_file("targets show", path, [&](std::ostream& out) { out << text; });
   return kDone;
 }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "lathe/runtime/affinity.h"
+#include "support/error_codes/codegen.h"
 #include "tuner/cli/interrupt.h"
 #include "tuner/cli/progress.h"
 #include "tuner/measure/process_measurer.h"
@@ -132,7 +133,13 @@ int dry_run(const Context& context, const std::vector<Workload>& workloads, cons
 }  // namespace
 
 int tune(Context& context, const std::vector<Workload>& workloads, TuneVerb options) {
+  catch_interrupts();
   const Target target = Target::parse(context.target);
+  if (!target.is_cpu())
+    throw UserError(code::C010,
+                    "tune: candidates for \"" + target.name +
+                        "\" cannot be built and run here: only those for CPUs can. `lathe propose` writes "
+                        "them to a file");
   options.tune.strategy = search_strategy_named(options.strategy).value();
   options.tune.stop = interrupted;
   for (const std::string& pin : options.pins) options.tune.pinned.insert(read_pin(pin));
@@ -195,14 +202,18 @@ void add_tune(CLI::App& app, Context& context) {
   add_json(*tune_verb, context);
   tune_verb->add_option("--trials", tuning.trials, "Candidates to measure, of all workloads together")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  tune_verb->add_option("--time", tuning.seconds, "Seconds at most; 0: no limit")->capture_default_str();
+      ->check(at_least(1));
+  tune_verb->add_option("--time", tuning.seconds, "Seconds at most; 0: no limit")
+      ->check(at_least(0))
+      ->capture_default_str();
   tune_verb
       ->add_option("--plateau", tuning.plateau, "Stop after so many trials without a gain of 1 %; 0: never")
+      ->check(at_least(0))
       ->capture_default_str();
   tune_verb
       ->add_option("--round", tuning.round,
                    "Candidates measured before the model learns from them; 0: by the budget")
+      ->check(at_least(0))
       ->capture_default_str();
   tune_verb->add_option("--seed", tuning.seed, "Same seed and same times, same proposals")
       ->capture_default_str();
@@ -213,8 +224,10 @@ void add_tune(CLI::App& app, Context& context) {
                         "Fixes a decision (`--dry-run` lists them): NAME=VALUE, e.g. C.i_1=4");
   tune_verb->add_option("--model", tuning.model, "A pretrained cost model (`lathe model train`)");
   tune_verb->add_option("--timeout", tuning.trial_timeout, "Seconds for one candidate")
+      ->check(above(0))
       ->capture_default_str();
   tune_verb->add_option("--builders", verb.builders, "Compilers at work at once; 0: one a core")
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   tune_verb->add_flag("--cold", tuning.cold, "Measure with cold caches");
   tune_verb->add_flag("!--serial", tuning.parallel, "Without parallel loops: one thread");
@@ -230,7 +243,11 @@ void add_tune(CLI::App& app, Context& context) {
       "with --resume).");
   context.does(*tune_verb, [&context, options] {
     std::vector<Workload> workloads;
-    for (const std::string& spec : options->specs) workloads.push_back(Workload::parse(spec));
+    for (const std::string& spec : options->specs) {
+      Workload w = Workload::parse(spec);
+      const auto same = [&](const Workload& other) { return structural_equal(other.program, w.program); };
+      if (std::ranges::none_of(workloads, same)) workloads.push_back(std::move(w));
+    }
     return tune(context, workloads, options->verb);
   });
 }

@@ -1,8 +1,10 @@
 #include "tuner/cli/verb.h"
 
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <sstream>
 
 namespace lathe::command_line {
 
@@ -30,6 +32,74 @@ RecordStore open_to_write(const Context& context) {
   RecordStore store = RecordStore::open(context.db, store_options());
   store.mark_stale_times(this_provenance());
   return store;
+}
+
+RecordStore open_to_change(const Context& context) {
+  records::OpenOptions options = store_options();
+  options.create = false;
+  RecordStore store = RecordStore::open(context.db, options);
+  store.mark_stale_times(this_provenance());
+  return store;
+}
+
+namespace {
+
+CLI::Validator number_that(const std::string& is, std::function<bool(double)> fits) {
+  return CLI::Validator(
+      [is, fits = std::move(fits)](std::string& text) -> std::string {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && std::isfinite(value) && fits(value)) return {};
+        return "\"" + text + "\" is not a number " + is;
+      },
+      "");
+}
+
+std::string spelled(double x) {
+  std::ostringstream text;
+  text << x;
+  return text.str();
+}
+
+}  // namespace
+
+CLI::Validator at_least(double least) {
+  return number_that("from " + spelled(least) + " on", [least](double x) { return x >= least; });
+}
+
+CLI::Validator above(double bound) {
+  return number_that("above " + spelled(bound), [bound](double x) { return x > bound; });
+}
+
+std::ifstream open_file(const std::string& verb, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path))
+    throw std::runtime_error(verb + ": cannot read \"" + path + "\"");
+  return file;
+}
+
+void write_file(const std::string& verb, const std::string& path,
+                const std::function<void(std::ostream&)>& write) {
+  if (path == "-") return write(std::cout);
+  namespace fs = std::filesystem;
+  std::error_code error;
+  // A link stays one: what it points to is written anew.
+  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : fs::path(path);
+  const bool whole = !fs::exists(target, error) || fs::is_regular_file(target, error);
+  const fs::path draft = whole ? fs::path(target.string() + ".part") : target;
+  std::error_code ignored;
+  std::ofstream file(draft, std::ios::binary);
+  try {
+    if (file) write(file);
+    file.close();
+    error.clear();
+    if (file && whole) fs::rename(draft, target, error);
+    if (file && !error) return;
+    throw std::runtime_error(verb + ": cannot write \"" + path + "\"" +
+                             (whole && fs::exists(target, ignored) ? "; it is as it was" : ""));
+  } catch (...) {
+    if (whole) fs::remove(draft, ignored);
+    throw;
+  }
 }
 
 void print_json(const ordered_json& value) {

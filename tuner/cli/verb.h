@@ -17,6 +17,7 @@
 // --json, standard output holds one JSON value and nothing else.
 
 #include <CLI/CLI.hpp>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -57,8 +58,21 @@ void add_json(CLI::App& verb, Context& context);
 RecordStore open_to_read(const Context& context);
 /// The store of --db for writing, made when it is not there. Times that other versions measured are marked stale.
 RecordStore open_to_write(const Context& context);
+/// As `open_to_write`, of a store that must be there: what it would be asked for can only be in one that is.
+RecordStore open_to_change(const Context& context);
 
 void print_json(const ordered_json& value);
+
+/// Option values: finite numbers from `least` on, and those above `bound`.
+CLI::Validator at_least(double least);
+CLI::Validator above(double bound);
+
+/// A file to read; one that cannot be, or is a folder, is an error that begins with the verb.
+std::ifstream open_file(const std::string& verb, const std::string& path);
+/// Writes a file whole or not at all, except for what is no regular file (a pipe, a device), which is written through; "-" is
+/// standard output. `write` may be called once.
+void write_file(const std::string& verb, const std::string& path,
+                const std::function<void(std::ostream&)>& write);
 
 /// "3 trials", "1 trial".
 std::string count(std::int64_t n, const std::string& noun);

@@ -2,6 +2,8 @@
 
 #include <new>
 
+#include "support/error_codes/runtime.h"
+
 namespace lathe::tuner {
 
 using nlohmann::json;
@@ -39,7 +41,8 @@ Measurement failed(records::Failure failure, std::string text, std::string code)
 Measurement failed_by(const std::exception& e, records::Failure user_error) {
   if (dynamic_cast<const std::bad_alloc*>(&e)) return failed(records::Failure::OutOfMemory, "out of memory");
   if (const auto* u = dynamic_cast<const UserError*>(&e))
-    return failed(user_error, e.what(), std::string(describe(u->code()).id));
+    return failed(u->code() == code::X002 ? records::Failure::OutOfMemory : user_error, e.what(),
+                  std::string(describe(u->code()).id));
   return failed(records::Failure::Other, e.what());
 }
 

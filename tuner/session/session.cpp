@@ -1,7 +1,6 @@
 #include "tuner/session/session.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "support/error_codes/tuner.h"
@@ -9,6 +8,7 @@
 #include "tuner/model/metrics.h"
 #include "tuner/model/pretrained.h"
 #include "tuner/search/model_guided_strategy.h"
+#include "tuner/session/asked.h"
 #include "tuner/session/task_scheduler.h"
 
 namespace lathe::tuner {
@@ -16,7 +16,9 @@ namespace {
 
 constexpr int HopelessAfter = 16;  // failures without a success
 constexpr int SeedsOfSame = 8, SeedsOfSimilar = 8;
-constexpr int FruitlessProposals = 8;  // batches in a row that gave nothing new: the space is exhausted
+// Batches, and points, in a row that gave nothing new: the space is exhausted.
+constexpr std::size_t FruitlessBatches = 8, FruitlessPoints = 64;
+constexpr double HeartbeatSeconds = 60;
 constexpr std::size_t Leaders =
     3;  // of a batch, compared with the best so far before one of them replaces it
 constexpr double LongSeconds = 0.1;    // a time that averages over what disturbs it anyway
@@ -74,52 +76,98 @@ Session::Session(const Workload& workload, const Target& target, const TuneOptio
       task_{workload.program, target},
       space_(workload.program, target, space_options(workload, target, options)),
       key_(store.intern(record_key(workload, target))) {
-  records::Session description;
-  description.seed = options_.seed;
-  description.budget_trials = options_.trials;
-  description.budget_seconds = options_.seconds;
-  description.provenance = this_provenance();
-  const nlohmann::json asked = {{"workload", workload_.spec},
-                                {"target", target_.name},
-                                {"strategy", spelling(options_.strategy)},
-                                {"parallel", options_.parallel},
-                                {"cold", options_.cold}};
-  description.options = asked.dump();
   result_.workload = workload_.spec;
   result_.space = space_.size();
   strategy_ = make_strategy();
-  uid_ = store_.begin_session(description);
-  if (options_.resume) learn_from_store();
+  if (options_.session) {
+    uid_ = *options_.session;
+    take_up(store_.resume_session(uid_));
+  } else {
+    records::Session description;
+    description.seed = options_.seed;
+    description.budget_trials = options_.trials;
+    description.budget_seconds = options_.seconds;
+    description.provenance = this_provenance();
+    description.options = asked_of(workload_, target_, options_);
+    uid_ = store_.begin_session(description);
+  }
+  if (options_.resume || options_.session) learn_from_store();
 }
 
 Session::~Session() {
-  if (!over_) store_.end_session(uid_, records::SessionState::Failed, "an error ended it");
+  if (over_) return;
+  try {
+    store_.end_session(uid_, records::SessionState::Failed, "an error ended it");
+  } catch (const std::exception&) {
+    // The store may be what failed. Then the session counts as interrupted once this process is gone.
+  }
 }
 
 // ---- what the store knows ----------------------------------------------------------------------------------------
 
+/// Goes on where the session was left: with its numbers, and the time it has spent.
+void Session::take_up(const records::Session& left) {
+  const Reached reached = reached_by(left);
+  proposals_ = left.trials;
+  rounds_ = reached.rounds;
+  spent_before_ = reached.seconds;
+  result_.default_ms = reached.default_seconds * 1e3;
+}
+
+double Session::spent() const { return spent_before_ + clock_.seconds(); }
+
+/// Times of the other regime, of other hosts and of other versions are not comparable with those to come. Their schedules
+/// are among the seeds, and are measured again.
+bool Session::counts_here(const records::Trial& trial) const {
+  const auto host_class = [](const records::Provenance& p) {
+    return p.host_class.empty() ? p.host : p.host_class;
+  };
+  if (!(trial.key == key_) || trial.stale) return false;
+  if (host_class(trial.provenance) != host_class(this_provenance())) return false;
+  const records::Regime regime = options_.cold ? records::Regime::Cold : records::Regime::Warm;
+  return trial.regime == regime || trial.failure != records::Failure::None;
+}
+
 void Session::learn_from_store() {
   std::vector<Observation> observations;
+  std::optional<records::Trial> best;
   const records::Key key = record_key(workload_, target_);
   records::Filter filter;
   filter.workload = key.workload.program.hex();
   filter.target = key.target.fingerprint.hex();
   store_.for_each_trial(filter, [&](const records::Trial& trial) {
-    if (!(trial.key == key_)) return true;
+    if (!counts_here(trial)) return true;
     const std::optional<double> seconds =
         trial.failure == records::Failure::None ? std::optional(trial.p10) : std::nullopt;
     if (trial.scheduled) {
       auto [it, fresh] = measured_.emplace(low(*trial.scheduled), seconds);
       if (!fresh && seconds) it->second = it->second ? std::min(*it->second, *seconds) : *seconds;
     }
-    if (seconds && (best_ == 0 || *seconds < best_)) best_ = *seconds;
+    if (seconds && (best_ == 0 || *seconds < best_)) {
+      best_ = *seconds;
+      best = trial;
+    }
     ++result_.resumed;
     if (std::optional<Point> point = space_.point_of(Trace::from_json(trial.trace), false))
       observations.push_back({std::move(*point), seconds});
     return true;
   });
-  result_.best_ms = best_ * 1e3;
+  result_.best_ms = plateau_best_ = 0;
+  if (best) lead_with(*best);
   strategy_->observe(observations);
+}
+
+/// The best that is known is compared with those that seem to beat it.
+void Session::lead_with(const records::Trial& trial) {
+  result_.best_ms = best_ * 1e3;
+  plateau_best_ = best_;
+  Schedule s(workload_.program);
+  try {
+    s.replay(Trace::from_json(trial.trace));
+  } catch (const UserError&) {
+    return;  // of other primitives: its time still says what to beat
+  }
+  if (structural_hash(s.program()) == trial.scheduled) leader_ = {s.trace(), s.program(), *trial.scheduled};
 }
 
 /// Points of the best records: of this key, and of the nearest workloads, whose values are moved to the nearest options.
@@ -132,7 +180,7 @@ std::vector<Point> Session::seeds() const {
   };
   records::Query query;
   query.key = key;
-  query.regime = records::Regime::Warm;
+  query.regime = options_.cold ? records::Regime::Cold : records::Regime::Warm;
   const int same = options_.strategy == SearchStrategy::Replay ? options_.trials : SeedsOfSame;
   for (const records::Trial& trial : store_.best(query, same)) add(trial);
   if (options_.strategy == SearchStrategy::Replay) return points;
@@ -187,7 +235,7 @@ bool Session::round(int trials) {
   ++rounds_;
   if (result_.interrupted) {
     finish("stopped by the user", records::SessionState::Interrupted);
-  } else if (options_.seconds > 0 && clock_.seconds() > options_.seconds) {
+  } else if (options_.seconds > 0 && spent() > options_.seconds) {
     finish("the time is spent", records::SessionState::Finished);
   } else if (stop_if_hopeless()) {
     return false;
@@ -227,12 +275,16 @@ void Session::propose(int trials, std::vector<Pick>& picks, std::vector<Observat
     const StructuralHash hash = structural_hash(s.program());
     Point first = space_.first_point();
     const bool is_point = space_.scheduled_hash(first) == hash;
-    if (add(picks, known, is_point ? std::optional(std::move(first)) : std::nullopt, s.trace(), s.program()))
-      default_ = picks.back().candidate;
-    if (auto it = measured_.find(low(hash)); it != measured_.end() && it->second)
-      result_.default_ms = *it->second * 1e3;
+    const bool fresh =
+        add(picks, known, is_point ? std::optional(std::move(first)) : std::nullopt, s.trace(), s.program());
+    default_first_ = fresh;
+    const auto it = measured_.find(low(hash));
+    const bool timed = it != measured_.end() && it->second;
+    if (timed && result_.default_ms == 0) result_.default_ms = *it->second * 1e3;
+    if (fresh || timed) default_ = {s.trace(), s.program(), hash};
   }
-  for (int fruitless = 0; static_cast<int>(picks.size()) < trials && fruitless < FruitlessProposals;) {
+  for (std::size_t batches = 0, fruitless = 0; static_cast<int>(picks.size()) < trials &&
+                                               (batches < FruitlessBatches || fruitless < FruitlessPoints);) {
     const std::vector<Point> points = strategy_->propose(static_cast<std::size_t>(trials) - picks.size());
     if (points.empty()) break;
     const std::size_t before = picks.size();
@@ -245,9 +297,11 @@ void Session::propose(int trials, std::vector<Pick>& picks, std::vector<Observat
       }
       add(picks, known, point, space_.trace(point), space_.schedule(point).program());
     }
-    fruitless = picks.size() == before ? fruitless + 1 : 0;
+    const bool in_vain = picks.size() == before;
+    batches = in_vain ? batches + 1 : 0;
+    fruitless = in_vain ? fruitless + points.size() : 0;
     // What was known already is news to the strategy.
-    if (fruitless > 0) {
+    if (in_vain) {
       strategy_->observe(known);
       known.clear();
     }
@@ -293,7 +347,7 @@ void Session::measure(std::vector<Pick>& picks, std::vector<Observation>& observ
   how.cold = options_.cold;
   how.stop = [this] {
     if (options_.stop && options_.stop()) result_.interrupted = true;
-    return result_.interrupted || (options_.seconds > 0 && clock_.seconds() > options_.seconds);
+    return result_.interrupted || (options_.seconds > 0 && spent() > options_.seconds);
   };
   how.on_result = [this](const Measurement& m) { tell(m); };
   std::vector<Candidate> candidates;
@@ -332,7 +386,8 @@ void Session::measure(std::vector<Pick>& picks, std::vector<Observation>& observ
         pairwise_accuracy(label, score) * static_cast<double>(label.size() * (label.size() - 1)) / 2;
     result_.model_accuracy = accuracy_right_ / accuracy_pairs_;
   }
-  store_.commit(uid_, batch, "{}");
+  store_.commit(uid_, batch, text_of({rounds_ + 1, spent(), result_.default_ms / 1e3}));
+  since_heartbeat_ = {};
 }
 
 /// Where a candidate seems to beat the best, the batch's leaders, the best so far and the default schedule are measured
@@ -367,8 +422,10 @@ void Session::settle(const std::vector<Candidate>& candidates, std::vector<Measu
   const std::vector<Measurement> again = measurer_.compare(task_, compared, patient);
   for (std::size_t k = 0; k < leaders.size() && k < again.size(); ++k) results[leaders[k]] = again[k];
   for (std::size_t k = 0; k < again.size(); ++k) {
-    if (is_default(compared[k]) && again[k].failure == records::Failure::None)
-      result_.default_ms = again[k].p10() * 1e3;
+    if (!is_default(compared[k]) || again[k].failure != records::Failure::None) continue;
+    // Its least: a machine that was busy at this time is no gain either.
+    const double ms = again[k].p10() * 1e3;
+    result_.default_ms = result_.default_ms > 0 ? std::min(result_.default_ms, ms) : ms;
   }
 }
 
@@ -387,12 +444,13 @@ void Session::record(const Pick& pick, const Measurement& m, std::vector<records
   trial.regime = options_.cold ? records::Regime::Cold : records::Regime::Warm;
   trial.seed = options_.seed;
   trial.round = rounds_;
-  trial.proposal = result_.measured;
+  const bool is_default = default_ && pick.candidate.hash == default_->hash;
+  trial.proposal = is_default ? 0 : ++proposals_;
   trial.verification = {good, m.max_error, 1.0, "unscheduled"};
   batch.push_back(std::move(trial));
 
   const double seconds = m.p10();
-  if (good && result_.measured == 0 && result_.default_ms == 0) result_.default_ms = seconds * 1e3;
+  if (good && is_default && result_.default_ms == 0) result_.default_ms = seconds * 1e3;
   ++result_.measured;
   ++since_improvement_;
   if (!good) {
@@ -420,6 +478,10 @@ void Session::record(const Pick& pick, const Measurement& m, std::vector<records
 
 /// Progress, as results come in; the search itself hears of them when the whole batch is done.
 void Session::tell(const Measurement& m) {
+  if (since_heartbeat_.seconds() > HeartbeatSeconds) {
+    store_.heartbeat(uid_);
+    since_heartbeat_ = {};
+  }
   ++told_;
   const bool good = m.failure == records::Failure::None;
   if (!good) ++told_failed_;
@@ -431,7 +493,7 @@ void Session::tell(const Measurement& m) {
   p.trials = options_.trials;
   p.seconds = clock_.seconds();
   p.best_ms = (told_best_ > 0 && (best_ == 0 || told_best_ < best_) ? told_best_ : best_) * 1e3;
-  if (told_ == 1 && good && result_.default_ms == 0) told_default_ = m.p10();
+  if (told_ == 1 && good && default_first_ && result_.default_ms == 0) told_default_ = m.p10();
   p.default_ms = result_.default_ms > 0 ? result_.default_ms : told_default_ * 1e3;
   p.failures = told_failed_;
   p.last = good ? std::to_string(m.p10() * 1e3) + " ms" : std::string(records::to_string(m.failure));

@@ -47,7 +47,11 @@ class Session {
     Candidate candidate;
   };
 
+  void take_up(const records::Session& left);
+  double spent() const;
+  bool counts_here(const records::Trial& trial) const;
   void learn_from_store();
+  void lead_with(const records::Trial& trial);
   std::unique_ptr<Strategy> make_strategy();
   std::vector<Point> seeds() const;
   void propose(int trials, std::vector<Pick>& picks, std::vector<Observation>& known);
@@ -75,14 +79,17 @@ class Session {
       measured_;                      ///< by the program's hash; nothing: it failed
   std::vector<Observation> waiting_;  ///< proposals of this round that share a program with one in flight
   TuneResult result_;
-  std::optional<Candidate> default_;  // the default schedule, where this session measured it
-  std::optional<Candidate> leader_;   // the best that this session measured
+  std::optional<Candidate> default_;  // the default schedule, where its time is known
+  std::optional<Candidate> leader_;   // the best so far
   double best_ = 0, plateau_best_ = 0;
   double accuracy_pairs_ = 0, accuracy_right_ = 0;
   int told_ = 0, told_failed_ = 0;  // what progress has shown, before the search heard of it
   double told_best_ = 0, told_default_ = 0;
   int since_improvement_ = 0, rounds_ = 0;
-  bool over_ = false, started_ = false;
+  std::int64_t proposals_ = 0;      // so far; number 0 is kept for the default schedule
+  runtime::Timer since_heartbeat_;  // or since the last commit
+  double spent_before_ = 0;         // seconds, by a session that is continued
+  bool over_ = false, started_ = false, default_first_ = false;
   std::map<std::string, std::pair<int, std::string>> errors_;  ///< by class: how many, the first text
   std::vector<double> best_by_round_;
 };

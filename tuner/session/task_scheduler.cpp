@@ -66,8 +66,12 @@ TaskScheduler::Share* TaskScheduler::next() {
 }
 
 void TaskScheduler::give_round(Share& share) {
+  // Where the budget is small, the first to come leaves the others their part.
+  const int fair = std::max(1, options_.trials / static_cast<int>(shares_.size()));
+  const int size =
+      share.session->best_by_round().empty() ? std::min(fair, round_size(options_)) : round_size(options_);
   try {
-    share.session->round(std::min(round_size(options_), options_.trials - measured()));
+    share.session->round(std::min(size, options_.trials - measured()));
   } catch (const UserError& error) {
     share.session->finish(error.what(), records::SessionState::Failed);
   }

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "lathe/schedule.h"
 #include "lathe/stmt.h"
@@ -176,6 +178,76 @@ TEST_CASE("bad candidates between good ones harm none of them, and results keep 
   // And the measurer still works.
   const Candidate again[] = {good(99)};
   CHECK(measurer->measure(task(), again, patience())[0].failure == ok);
+}
+
+TEST_CASE("a candidate that the system kills is out of memory") {
+  CHECK(only(calling("misbehave_killed")).failure == Failure::OutOfMemory);
+}
+
+TEST_CASE("a candidate that takes down the process that starts candidates harms no other one") {
+  const Candidate batch[] = {good(1), candidate(calling("misbehave_kill_parent")), good(2), good(3)};
+  const auto results = tuner::process_measurer(options())->measure(task(), batch, patience());
+  REQUIRE(results.size() == 4);
+  CHECK(results[1].failure == Failure::Crash);
+  CHECK(contains(results[1].error_text, "taken down with it"));
+  for (int i : {0, 2, 3}) {
+    CAPTURE(i, results[i].error_text);
+    CHECK(results[i].failure == Failure::None);
+  }
+}
+
+TEST_CASE(
+    "a candidate that overwrites the reference is wrong, and the next one is compared with what is right") {
+  const Candidate batch[] = {candidate(calling("misbehave_reference")), good(1)};
+  const auto results = tuner::process_measurer(options())->measure(task(), batch, patience());
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].failure != Failure::None);
+  CAPTURE(results[1].error_text);
+  CHECK(results[1].failure == Failure::None);
+}
+
+TEST_CASE("a time-out counts from a candidate's own start, however many wait before it") {
+  std::vector<Candidate> batch;
+  for (int i = 0; i < 8; ++i) {  // 2.4 s in all
+    batch.push_back(candidate(with_value(N, [&](Tensor x, Var at) {
+      return Expr(new Call(f32, Intrinsic::Extern, {x(at) * 1.f}, "misbehave_slow")) +
+             select(at < i, x(at) - x(at), x(at) * 0.f);
+    })));
+  }
+  tuner::ProcessMeasurerOptions one = options();
+  one.builders = 1;
+  for (const Measurement& m : tuner::process_measurer(one)->measure(task(), batch, patience(2))) {
+    CAPTURE(m.error_text);
+    CHECK(m.failure == Failure::None);
+  }
+}
+
+TEST_CASE("schedules that differ in one option alone are other binaries, whatever their order") {
+  const auto scheduled = [](const std::function<void(Schedule&, LoopRef)>& how) {
+    Schedule s(twice(4096));
+    auto [i] = s.loops<1>(s.block("y"));
+    how(s, i);
+    return Candidate{s.trace(), s.program(), structural_hash(s.program())};
+  };
+  std::vector<Candidate> batch;
+  for (int factor : {8, 16, 64}) {
+    batch.push_back(scheduled([&](Schedule& s, LoopRef i) { s.vectorize(s.split(i, {_, factor})[1]); }));
+    batch.push_back(scheduled([&](Schedule& s, LoopRef i) { s.unroll(s.split(i, {_, factor})[1]); }));
+    batch.push_back(scheduled([&](Schedule& s, LoopRef i) { s.parallel(s.split(i, {_, factor})[0]); }));
+  }
+  const tuner::Task larger{twice(4096), Target::host()};
+  std::map<StructuralHash, Digest> binaries;
+  for (int order = 0; order < 3; ++order) {
+    std::ranges::rotate(batch, batch.begin() + 4);
+    const auto results = tuner::process_measurer(options())->measure(larger, batch, patience());
+    std::set<Digest> distinct;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      REQUIRE(results[i].binary);
+      distinct.insert(*results[i].binary);
+      CHECK(binaries.emplace(batch[i].hash, *results[i].binary).first->second == *results[i].binary);
+    }
+    CHECK(distinct.size() == batch.size());
+  }
 }
 
 TEST_CASE("two schedules of one binary are measured once") {

@@ -268,6 +268,26 @@ TEST_CASE("a trial is found by number and by the head of its id") {
   for (int i = 0; i < 50; ++i) insert(store, timed(key, std::to_string(i), 1e-3));
   Trial trial = store.trial("17");
   CHECK(store.trial(trial.uid.hex()).id == 17);
+  CHECK_THROWS_AS(store.trial("123456"), RecordError);
+  CHECK_THROWS_AS(store.trial("99999999999999999999"), RecordError);
+}
+
+TEST_CASE("the head of an id is found where all its digits are decimal") {
+  RecordStore store = RecordStore::in_memory();
+  KeyRef key = store.intern(key_of());
+  const auto decimal = [](const Digest& uid) {
+    const std::string head = uid.hex().substr(0, 6);
+    return std::all_of(head.begin(), head.end(), [](char c) { return c >= '0' && c <= '9'; });
+  };
+  int found = 0;
+  for (int i = 0; i < 200; ++i) insert(store, timed(key, std::to_string(i), 1e-3));
+  store.for_each_trial({}, [&](const Trial& t) {
+    if (!decimal(t.uid)) return true;
+    ++found;
+    CHECK(store.trial(t.uid.hex().substr(0, 6)).id == t.id);
+    return true;
+  });
+  CHECK(found > 0);  // six in a hundred
 }
 
 TEST_CASE("a key of another store is refused, not taken for one of this store") {

@@ -36,10 +36,12 @@ class AnalyticMeasurer final : public Measurer {
     std::vector<Measurement> results;
     for (const Candidate& c : batch) {
       if (options.stop && options.stop()) break;
-      hashes.push_back(c.hash);
-      traces.push_back(c.trace);
+      if (!forgetful) {
+        hashes.push_back(c.hash);
+        traces.push_back(c.trace);
+      }
       Measurement m = answer(c);
-      told[c.hash] = m;
+      if (!forgetful) told[c.hash] = m;
       results.push_back(m);
       if (options.on_result) options.on_result(m);
     }
@@ -50,7 +52,8 @@ class AnalyticMeasurer final : public Measurer {
   std::vector<Measurement> compare(const Task&, std::span<const Candidate> leaders,
                                    const MeasureOptions&) override {
     std::vector<Measurement> results;
-    for (const Candidate& c : leaders) results.push_back(second_look ? second_look(c) : told.at(c.hash));
+    for (const Candidate& c : leaders)
+      results.push_back(second_look ? second_look(c) : forgetful ? answer(c) : told.at(c.hash));
     return results;
   }
   std::function<Measurement(const Candidate&)> second_look;
@@ -63,6 +66,7 @@ class AnalyticMeasurer final : public Measurer {
   std::vector<StructuralHash> hashes;  ///< measured, in order
   std::vector<Trace> traces;
   int batches = 0;
+  bool forgetful = false;  ///< keeps nothing of what it measured
 };
 
 }  // namespace lathe::tuner

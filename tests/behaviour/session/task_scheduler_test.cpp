@@ -56,6 +56,14 @@ TEST_CASE("every workload gets a round, and the budget is kept") {
   CHECK(store.statistics().trials == 30);
 }
 
+TEST_CASE("a budget smaller than a round leaves something to every workload") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  const std::vector<TuneResult> r = tuner::tune_all(three(), test::avx2(), shared(4), store, machine, {});
+  for (const TuneResult& one : r) CHECK(one.measured >= 1);
+  CHECK(r[0].measured + r[1].measured + r[2].measured == 4);
+}
+
 TEST_CASE("the slowest workload and the heaviest one get more") {
   auto shares = [&](const std::vector<double>& weights, double first, double second) {
     RecordStore store = RecordStore::in_memory();
