@@ -13,6 +13,8 @@
 //   side not taken does not happen. And and Or evaluate their right side only when it decides.
 // Literals in C++ expressions are weak: they take the type of the other operand (`x * 2`, `max(x, 0.f)`).
 //   Two values of different types never mix: cast one.
+// Depth    of an expression that a compute takes: kMaxExprDepth at most; a longer chain is refused (LTH-D013). Passes and
+//   rules walk expressions recursively, and may make them somewhat deeper.
 //
 // Operators on expressions: + - * / % and comparisons as in C++, with these meanings of / and %:
 //   index_type: floor;  data integers: truncating, as in C;  floats: division (% is refused).
@@ -40,10 +42,26 @@ enum class ExprKind : std::uint8_t {
 #undef X
 };
 
+inline constexpr int kMaxExprDepth = 500;
+
 struct ExprNode : Node {
   ExprKind kind;
   DataType dtype;
+  std::uint16_t depth = 0;  ///< of the operands below; no more than UINT16_MAX is told
   ExprNode(ExprKind k, DataType t) : kind(k), dtype(t) {}
+
+ protected:
+  /// Every operand passes through this.
+  template <class E>
+  void lies_on(const E& operand) {
+    if (!operand.get()) return;
+    const int below = operand.get()->depth;
+    if (depth <= below) depth = static_cast<std::uint16_t>(below + (below < UINT16_MAX));
+  }
+  template <class E>
+  void lies_on(const std::vector<E>& operands) {
+    for (const E& e : operands) lies_on(e);
+  }
 };
 
 /// A handle on an immutable expression. A default-constructed one is undefined.
@@ -139,20 +157,24 @@ struct Binary : ExprNode {
 struct Not : ExprNode {
   static constexpr ExprKind Kind = ExprKind::Not;
   Expr a;
-  explicit Not(Expr x) : ExprNode(Kind, x.dtype()), a(std::move(x)) {}
+  explicit Not(Expr x) : ExprNode(Kind, x.dtype()), a(std::move(x)) { lies_on(a); }
 };
 
 struct Cast : ExprNode {
   static constexpr ExprKind Kind = ExprKind::Cast;
   Expr a;
-  Cast(DataType to, Expr x) : ExprNode(Kind, to), a(std::move(x)) {}
+  Cast(DataType to, Expr x) : ExprNode(Kind, to), a(std::move(x)) { lies_on(a); }
 };
 
 struct Select : ExprNode {
   static constexpr ExprKind Kind = ExprKind::Select;
   Expr condition, if_true, if_false;
   Select(Expr c, Expr t, Expr f)
-      : ExprNode(Kind, t.dtype()), condition(std::move(c)), if_true(std::move(t)), if_false(std::move(f)) {}
+      : ExprNode(Kind, t.dtype()), condition(std::move(c)), if_true(std::move(t)), if_false(std::move(f)) {
+    lies_on(condition);
+    lies_on(if_true);
+    lies_on(if_false);
+  }
 };
 
 /// Where a buffer lives, and who sees it.
@@ -239,7 +261,9 @@ struct Call : ExprNode {
   std::vector<Expr> args;
   std::string symbol;  ///< Extern only
   Call(DataType t, Intrinsic o, std::vector<Expr> a, std::string s = {})
-      : ExprNode(Kind, t), op(o), args(std::move(a)), symbol(std::move(s)) {}
+      : ExprNode(Kind, t), op(o), args(std::move(a)), symbol(std::move(s)) {
+    lies_on(args);
+  }
 };
 
 /// base, base + stride, … (lanes elements of an integral type). Made by vectorisation.
@@ -247,7 +271,10 @@ struct Ramp : ExprNode {
   static constexpr ExprKind Kind = ExprKind::Ramp;
   Expr base, stride;
   Ramp(Expr b, Expr s, int lanes)
-      : ExprNode(Kind, b.dtype().with_lanes(lanes)), base(std::move(b)), stride(std::move(s)) {}
+      : ExprNode(Kind, b.dtype().with_lanes(lanes)), base(std::move(b)), stride(std::move(s)) {
+    lies_on(base);
+    lies_on(stride);
+  }
   int lanes() const { return dtype.lanes; }
 };
 
@@ -255,7 +282,9 @@ struct Ramp : ExprNode {
 struct Broadcast : ExprNode {
   static constexpr ExprKind Kind = ExprKind::Broadcast;
   Expr value;
-  Broadcast(Expr v, int lanes) : ExprNode(Kind, v.dtype().with_lanes(lanes)), value(std::move(v)) {}
+  Broadcast(Expr v, int lanes) : ExprNode(Kind, v.dtype().with_lanes(lanes)), value(std::move(v)) {
+    lies_on(value);
+  }
   int lanes() const { return dtype.lanes; }
 };
 

@@ -24,6 +24,12 @@ class Node {
   mutable std::atomic<std::uint32_t> references_{0};
 };
 
+namespace detail {
+/// Deletes a node that nobody refers to, and what then nobody refers to, in bounded stack: a chain of nodes may be longer
+/// than the stack is deep.
+void destroy(const Node* node) noexcept;
+}  // namespace detail
+
 /// Owning pointer to a node. Comparison is identity; structural equality is `structural_equal`.
 template <class T>
 class Ref {
@@ -57,7 +63,7 @@ class Ref {
     if (node_) node_->references_.fetch_add(1, std::memory_order_relaxed);
   }
   void release() {
-    if (node_ && node_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node_;
+    if (node_ && node_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) detail::destroy(node_);
   }
   const T* node_ = nullptr;
 };

@@ -82,7 +82,7 @@ class Schedule {
 
   // ---- queries: change nothing but the table of handles ----------------------------------------------------------
 
-  /// The block of this name, or the one that writes this tensor.
+  /// The block of this name, or the one that writes this tensor, in whatever layout and scope.
   BlockRef block(const std::string& name, Site site = Site::current());
   BlockRef block(const Tensor& tensor, Site site = Site::current());
   /// All blocks in program order.
@@ -101,13 +101,13 @@ class Schedule {
   std::vector<BlockRef> consumers(BlockRef block, Site site = Site::current());
   /// The loops at which compute_at(block, loop) is legal, outermost first.
   std::vector<LoopRef> legal_compute_at(BlockRef block, Site site = Site::current());
-  std::string name(LoopRef loop) const;
-  std::string name(BlockRef block) const;
+  std::string name(LoopRef loop, Site site = Site::current()) const;
+  std::string name(BlockRef block, Site site = Site::current()) const;
   /// The statement behind a handle; throws when it is stale.
   const For& get(LoopRef loop, Site site = Site::current()) const;
   const Block& get(BlockRef block, Site site = Site::current()) const;
   /// The value that was decided.
-  std::int64_t value(const Factor& factor) const;
+  std::int64_t value(const Factor& factor, Site site = Site::current()) const;
   /// The extent of a loop when constant.
   std::optional<std::int64_t> extent(LoopRef loop, Site site = Site::current()) const;
 

@@ -33,17 +33,37 @@ Region access_over(const Block& block, const BufferRegion& access, const std::ve
 
 namespace {
 
-/// The regions of a block that never runs (an extent or a buffer is empty): its subscripts, so that who reads and writes
-/// what stays known.
+/// Variables that statements inside the block bind.
+std::vector<const VarNode*> bound_inside(const Block& block) {
+  std::vector<const VarNode*> out;
+  walk(block.body, [&](const Stmt& s) {
+    if (const For* loop = s.as<For>()) out.push_back(loop->var.node());
+    if (const Let* let = s.as<Let>()) out.push_back(let->var.node());
+    if (const Block* inner = s.as<Block>()) {
+      for (const IterVar& i : inner->iters) out.push_back(i.var.node());
+    }
+    return true;
+  });
+  return out;
+}
+
+/// The regions of a block that never runs (an extent or a buffer is empty): its subscripts (whole dimensions where they vary
+/// inside), so that who reads and writes what stays known.
 void regions_by_subscript(Block& block) {
   block.reads.clear();
   block.writes.clear();
-  auto note = [](std::vector<BufferRegion>& list, const Buffer& buffer, const std::vector<Expr>& indices) {
+  const std::vector<const VarNode*> inside = bound_inside(block);
+  auto note = [&](std::vector<BufferRegion>& list, const Buffer& buffer, const std::vector<Expr>& indices) {
     if (std::any_of(list.begin(), list.end(),
                     [&](const BufferRegion& r) { return r.buffer.same_as(buffer); }))
       return;
     BufferRegion region{buffer, {}};
-    for (const Expr& i : indices) region.ranges.push_back({i, 1});
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      if (mentions_any(indices[d], [&](const VarNode* v) { return std::ranges::count(inside, v) > 0; }))
+        region.ranges.push_back({0, buffer->shape[d]});
+      else
+        region.ranges.push_back({indices[d], 1});
+    }
     list.push_back(std::move(region));
   };
   walk(

@@ -1,6 +1,8 @@
 // And, or, not. The right side of && is simplified knowing the left, that of || knowing its negation.
 // Operands keep their order: the left one may be what makes the right one safe to evaluate.
 
+#include <algorithm>
+
 #include "arith/simplifier.h"
 
 namespace lathe::arith {
@@ -90,12 +92,17 @@ Expr Simplifier::join(BinaryOp op, const Expr& left, const Expr& right, const Ex
   std::vector<Expr> operands, more;
   collect(left, op, operands);
   collect(right, op, more);
-  // What a later operand makes superfluous is dropped, unless the later one needs its protection.
+  // What a later operand makes superfluous is dropped, unless the later one, or one between them, needs its protection.
+  const auto protected_up_to = std::find_if(operands.rbegin(), operands.rend(), has_load).base();
+  const auto unprotected = static_cast<std::size_t>(protected_up_to - operands.begin());
   for (const Expr& later : more) {
-    if (operands.size() > kMaxCompared || has_load(later)) continue;
-    std::erase_if(operands, [&](const Expr& earlier) {
-      return is_and ? implied_by(earlier, later) : implied_by(later, earlier);
-    });
+    if (has_load(later)) break;
+    if (operands.size() > kMaxCompared) continue;
+    operands.erase(std::remove_if(operands.begin() + static_cast<std::ptrdiff_t>(unprotected), operands.end(),
+                                  [&](const Expr& earlier) {
+                                    return is_and ? implied_by(earlier, later) : implied_by(later, earlier);
+                                  }),
+                   operands.end());
   }
   operands.insert(operands.end(), more.begin(), more.end());
   return chain(operands, op, hint);

@@ -40,7 +40,7 @@ const Instr* cast_lanes(const Instr* p, Slot* r, Context& c) {
       const double v = static_cast<double>(From::get(a));
       To::set(dst,
               To::type.is_bool()
-                  ? std::int64_t{v != 0 && v == v}
+                  ? std::int64_t{v != 0}
                   : float_to_integer(
                         DataType{To::type.is_index() ? TypeCode::Int : To::type.code, To::type.bits}, v));
     } else if constexpr (To::type.is_index() && To::type.bits == 32) {

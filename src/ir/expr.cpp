@@ -82,8 +82,16 @@ void unify(Expr& a, Expr& b, const char* what, Site site) {
   if (b.dtype().lanes != lanes) b = broadcast(b, lanes);
 }
 
+/// What passes may make of an expression of kMaxExprDepth.
+constexpr int kDeepest = 4 * kMaxExprDepth;
+
 void need_defined(const Expr& e, const char* what, Site site) {
   if (!e.defined()) refuse(code::D004, std::string(what) + ": an operand is an empty Expr", site);
+  if (e.get()->depth < kDeepest) return;
+  refuse(code::D013,
+         std::string(what) + ": the operand is a chain of " + std::to_string(kDeepest) +
+             " operations or more; sum with a reduction, or put parts into computes of their own",
+         site);
 }
 
 }  // namespace
@@ -145,7 +153,10 @@ Binary::Binary(BinaryOp o, Expr x, Expr y)
     : ExprNode(Kind, is_comparison(o) ? boolean.with_lanes(x.dtype().lanes) : x.dtype()),
       op(o),
       a(std::move(x)),
-      b(std::move(y)) {}
+      b(std::move(y)) {
+  lies_on(a);
+  lies_on(b);
+}
 
 namespace {
 
@@ -161,7 +172,10 @@ Load::Load(Buffer b, std::vector<Expr> i, Expr m)
     : ExprNode(Kind, b->dtype.with_lanes(lanes_of(i))),
       buffer(std::move(b)),
       indices(std::move(i)),
-      mask(std::move(m)) {}
+      mask(std::move(m)) {
+  lies_on(indices);
+  lies_on(mask);
+}
 
 Buffer::Buffer(std::string name, DataType dtype, std::vector<Expr> shape, Scope scope) {
   auto* node = new BufferNode;

@@ -112,8 +112,8 @@ double float_op(DataType t, BinaryOp op, double x, double y) {
 }
 
 I float_to_integer(DataType t, double value) {
-  if (std::isnan(value)) return 0;
   if (t.is_bool()) return value != 0;
+  if (std::isnan(value)) return 0;
   value = std::trunc(value);
   if (t.is_unsigned()) {
     if (value <= 0) return 0;

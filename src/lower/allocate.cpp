@@ -10,7 +10,8 @@ namespace {
 
 using Path = std::vector<const StmtNode*>;
 
-/// For each buffer, the common path of all its accessing blocks.
+/// For each buffer, the common path of all its accessing blocks: of those, too, whose regions leave it out because a condition
+/// never holds. They keep the buffer that a loop accumulates in alive from one iteration to the next.
 class AccessPaths : public Visitor {
  public:
   std::unordered_map<const BufferNode*, Path> paths;
@@ -33,21 +34,30 @@ class AccessPaths : public Visitor {
   }
   void visit_node(const Block& n, const Stmt& self) override {
     enter(self, [&] {
-      auto note = [&](const Buffer& b) {
-        auto [it, fresh] = paths.emplace(b.get(), path_);
-        if (fresh) return;
-        std::size_t common = 0;
-        while (common < it->second.size() && common < path_.size() && it->second[common] == path_[common])
-          ++common;
-        it->second.resize(common);
-      };
       for (const BufferRegion& r : n.reads) note(r.buffer);
       for (const BufferRegion& w : n.writes) note(w.buffer);
       visit(n.body);
     });
   }
 
+  void visit_node(const Load& n, const Expr& self) override {
+    note(n.buffer);
+    Visitor::visit_node(n, self);
+  }
+  void visit_node(const Store& n, const Stmt& self) override {
+    note(n.buffer);
+    Visitor::visit_node(n, self);
+  }
+
  private:
+  void note(const Buffer& b) {
+    auto [it, fresh] = paths.emplace(b.get(), path_);
+    if (fresh) return;
+    std::size_t common = 0;
+    while (common < it->second.size() && common < path_.size() && it->second[common] == path_[common])
+      ++common;
+    it->second.resize(common);
+  }
   template <class F>
   void enter(const Stmt& s, F&& inside) {
     path_.push_back(s.get());

@@ -2,6 +2,8 @@
 //
 // It runs behind `shrink`, because a call hides what it accesses.
 
+#include <charconv>
+
 #include "arith/analyzer.h"
 #include "ir/visitor.h"
 #include "lathe/tensor_intrinsic.h"
@@ -33,23 +35,26 @@ class Calls : public Mutator {
     const TensorIntrinsic* intrinsic = find_tensor_intrinsic(*name);
     internal_check(intrinsic != nullptr, "verify has found the intrinsic");
     std::vector<Expr> args;
-    std::size_t at = 0;
+    const char* at = operands->data();
+    auto number = [&] {
+      std::size_t value = 0;
+      at = std::from_chars(at, operands->data() + operands->size(), value).ptr;
+      return value;
+    };
     for (const Param& p : intrinsic->description->params) {
-      // "r0,r1,w0": regions of the block
-      const bool written = operands->at(at) == 'w';
-      std::size_t digits = 0;
-      const std::size_t which = std::stoul(operands->substr(at + 1), &digits);
-      at += digits + 2;
-      const BufferRegion& region = (written ? n.writes : n.reads).at(which);
+      // "r0:1,r1:0:1,w0:1": regions of the block, and their dimensions for those of the parameter
+      const bool written = *at++ == 'w';
+      const BufferRegion& region = (written ? n.writes : n.reads).at(number());
       std::vector<Expr> first;
       for (const Range& r : region.ranges) first.push_back(r.min);
       args.push_back(Expr(new Load(region.buffer, first)));
-      const std::size_t rank = static_cast<std::size_t>(p.buffer->rank());
-      for (std::size_t d = first.size() - rank; d < first.size(); ++d) {
-        const Expr elements = arith::simplify(stride(region.buffer, d));
+      for (int k = 0; k < p.buffer->rank(); ++k) {
+        ++at;  // ':'
+        const Expr elements = arith::simplify(stride(region.buffer, number()));
         const auto constant = as_int(elements);
         args.push_back(constant ? make_int(i64, *constant) : cast(i64, elements));
       }
+      ++at;  // ','
     }
     auto out = copy(n);
     out->body =

@@ -2,10 +2,34 @@
 
 #include "schedule/blockize.h"
 
+#include <algorithm>
+
 #include "schedule/legality.h"
 #include "schedule/placement.h"
 
 namespace lathe::schedule {
+
+namespace {
+
+/// `"vi" has 131 values, no multiple of 128`, where tiles of the loops inside leave a remainder; empty when none does.
+std::string remainder(const Block& block, const std::vector<Stmt>& inside) {
+  std::string out;
+  for (std::size_t i = 0; i < block.iters.size(); ++i) {
+    const std::optional<std::int64_t> extent = constant(block.iters[i].extent);
+    std::int64_t tile = 1;
+    for (const Stmt& l : inside) {
+      const For& loop = *l.as<For>();
+      if (mentions(block.bindings[i], loop.var))
+        tile *= std::max<std::int64_t>(1, constant(loop.extent).value_or(1));
+    }
+    if (!extent || *extent % tile == 0) continue;
+    out += (out.empty() ? "" : ", ") + std::string("\"") + block.iters[i].var.name() + "\" has " +
+           std::to_string(*extent) + " values, no multiple of " + std::to_string(tile);
+  }
+  return out;
+}
+
+}  // namespace
 
 Enclosed enclose(const Edit& edit, std::size_t loop_argument) {
   Enclosed nest;
@@ -45,6 +69,13 @@ Enclosed enclose(const Edit& edit, std::size_t loop_argument) {
   for (const IterVar& i : block.iters) extents.push_back(i.extent);
   std::optional<arith::Division> division = arith::subspace_divide(
       block.bindings, extents, domains_of(outside), domains_of(nest.inside), block.predicate, analyzer);
+  if (const std::string why = remainder(block, nest.inside); !is_true(block.predicate) && !why.empty()) {
+    edit.refuse(code::S068,
+                "the last tile of block \"" + block.name() + "\" below " + here + " is not whole: " + why,
+                {{loop.get(), "here"}, {nest.block.get(), "runs only where " + to_string(block.predicate)}},
+                "split by factors that divide, or pad: split an intermediate with Tail::Pad (cache_read and "
+                "cache_write make intermediates of parameters), or pad_einsum");
+  }
   if (!division || !is_true(division->inner_predicate)) {
     edit.refuse(
         code::S068,

@@ -8,7 +8,7 @@
 namespace lathe::schedule {
 
 /// Notes of a block that tensorize has made: the intrinsic, and which of the block's regions is which parameter of it:
-/// "r1,r0,w0".
+/// "r1:2:0,r0:1,w0:0" (read region 1 with its dimension 2 for the parameter's first and 0 for its second, …).
 inline constexpr const char* kIntrinsicNote = "tensorize";
 inline constexpr const char* kOperandsNote = "operands";
 

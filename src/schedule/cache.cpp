@@ -229,6 +229,46 @@ Passes outer_passes(const Block& block, const std::vector<Stmt>& upper) {
   return out;
 }
 
+/// A store copies a box; where an iteration of `at` writes only parts of one, with gaps, it would put over the gaps what the
+/// new buffer never got. Refuses that.
+void need_filled(const Edit& edit, const Path& from, const Path& at, const BufferRegion& access,
+                 arith::Analyzer& analyzer) {
+  if (at.empty()) return;
+  const Block& block = *from.back().as<Block>();
+  const std::vector<Stmt> inner =
+      loops_on(Path(from.begin() + static_cast<std::ptrdiff_t>(at.size()), from.end()));
+  std::vector<Var> spatial;  // the inner loops that the subscripts depend on
+  std::vector<Expr> within;
+  for (std::size_t i = 0; i < block.iters.size(); ++i) {
+    if (block.iters[i].kind != IterKind::Spatial) continue;
+    // A condition that only keeps a variable in its domain leaves no gap: the copy has it, too.
+    within.push_back(analyzer.simplify(block.bindings[i] < block.iters[i].extent));
+    for (const Stmt& l : inner) {
+      if (mentions(block.bindings[i], l.as<For>()->var)) spatial.push_back(l.as<For>()->var);
+    }
+  }
+  auto probe = copy(block);
+  probe->predicate = true_expr();
+  for (const Expr& c : arith::conjuncts(block.predicate)) {
+    const bool relevant = std::ranges::any_of(spatial, [&](const Var& v) { return mentions(c, v); }) &&
+                          std::ranges::none_of(within, [&](const Expr& w) {
+                            return structural_equal(w, analyzer.simplify(c));
+                          });
+    if (relevant) probe->predicate = arith::conjunction(probe->predicate, c);
+  }
+  // Of the block's elements alone, so without the ends of the buffer.
+  BufferRegion unclipped = access;
+  unclipped.buffer = Buffer(access.buffer->name, access.buffer->dtype,
+                            std::vector<Expr>(access.ranges.size(), make_index(INT64_C(1) << 40)));
+  if (arith::access_over(*probe, unclipped, domains_of(inner), analyzer).exact) return;
+  edit.refuse(code::S046,
+              "an iteration of loop \"" + at.back().as<For>()->var.name() +
+                  "\" does not write all elements of a box of \"" + access.buffer->name +
+                  "\", and a copy of the box would write over the others",
+              {{at.back().get(), "here"}, {from.back().get(), "block"}},
+              "choose a loop under which the block's elements lie side by side");
+}
+
 /// cache_write without a loop: the block fills the new buffer, a copy behind it stores to the old one.
 void stage_whole(Edit& edit, const Path& from, Scope scope) {
   const Stmt self = from.back();
@@ -241,6 +281,7 @@ void stage_whole(Edit& edit, const Path& from, Scope scope) {
   bind_sizes(analyzer, edit.program());
   bind_path(analyzer, spot.loop);
   const arith::Region region = region_at(spot, edit.body(), block, access, analyzer);
+  need_filled(edit, from, spot.loop, access, analyzer);
   CopyNest store = copy_nest(unique_block_name(edit.program(), access.buffer->name + "_store"), staged,
                              access.buffer, region.region, analyzer);
   const Expr runs = need_runs(edit, from, spot.loop, true);
@@ -311,6 +352,7 @@ void stage_at(Edit& edit, const Path& from, Scope scope, const Path& at) {
   }
   Spot spot{at, self.get()};
   const arith::Region region = region_at(spot, edit.body(), block, access, analyzer);
+  need_filled(edit, from, at, access, analyzer);
   const Expr runs = need_runs(edit, from, at, true);
   for (const Stmt& reader : readers_of(edit.body(), access.buffer)) {
     // The store goes behind what the loop holds of the block: who reads beside the block would read before it.

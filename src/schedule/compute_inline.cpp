@@ -60,6 +60,21 @@ void need_whole(const Edit& edit, const Stmt& self) {
               {{self.get(), "here"}}, "inline before decompose_reduction or cache_write at a loop");
 }
 
+/// Many blocks inlined into one another make an expression that cannot be walked any more.
+void need_shallow(const Edit& edit, const Block& fresh, const Stmt& self) {
+  walk(fresh.body, {}, [&](const Expr& e) {
+    if (e.get()->depth > kMaxExprDepth) {
+      edit.refuse(code::S076,
+                  "the expression of block \"" + fresh.name() + "\" would be a chain of more than " +
+                      std::to_string(kMaxExprDepth) + " operations",
+                  {{self.get(), "here"}},
+                  "place it with " + std::string(edit.step().op == "compute_inline" ? "" : "reverse_") +
+                      "compute_at");
+    }
+    return false;
+  });
+}
+
 }  // namespace
 
 void run_compute_inline(Edit& edit) {
@@ -122,6 +137,7 @@ void run_compute_inline(Edit& edit) {
     auto fresh = copy(*place.back().as<Block>());
     if (fresh->init.defined()) fresh->init = inlining.mutate(fresh->init);
     fresh->body = inlining.mutate(fresh->body);
+    need_shallow(edit, *fresh, self);
     body = replace(place, with_fresh_regions(std::move(fresh)));
   }
   edit.consume(block.label);
@@ -216,6 +232,7 @@ void run_reverse_compute_inline(Edit& edit) {
   const Path place = path_to_block(body, producer.as<Block>()->label.get());
   auto fresh = copy(*place.back().as<Block>());
   fresh->body = epilogue;
+  need_shallow(edit, *fresh, self);
   edit.consume(block.label);
   edit.remove_temp(buffer);
   edit.set_body(replace(place, with_fresh_regions(std::move(fresh))));

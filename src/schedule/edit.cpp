@@ -134,6 +134,7 @@ void Edit::replace_temp(const Buffer& old_buffer, Buffer fresh) {
   for (Buffer& b : temps_) {
     if (b.same_as(old_buffer)) b = fresh;
   }
+  replaced_.emplace_back(old_buffer, std::move(fresh));
 }
 
 void Edit::replace_param(const Buffer& old_buffer, Buffer fresh) {
@@ -143,6 +144,7 @@ void Edit::replace_param(const Buffer& old_buffer, Buffer fresh) {
       params_changed_ = true;
     }
   }
+  replaced_.emplace_back(old_buffer, std::move(fresh));
 }
 
 void Edit::output(const Var& loop) { outputs_.push_back({HandleKind::Loop, Ref<Node>(loop.node())}); }
@@ -181,6 +183,7 @@ std::vector<Handle> Edit::commit(Schedule::State& state, Instruction step) {
                   [](const Buffer& a, const Buffer& b) { return a.same_as(b); })) {
     state.program = Program(state.program->name, params_, temps_, body_);
   }
+  state.replaced.insert(state.replaced.end(), replaced_.begin(), replaced_.end());
   if (open_) {
     open_->step = state.trace.steps.size();
     state.open.push_back(std::move(*open_));

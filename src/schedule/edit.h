@@ -88,6 +88,7 @@ class Edit {
   std::vector<Buffer> temps_;
   std::vector<Param> params_;
   bool params_changed_ = false;
+  std::vector<std::pair<Buffer, Buffer>> replaced_;
   std::vector<Output> outputs_;
   std::vector<const Node*> consumed_;
   std::vector<std::int64_t> decision_;

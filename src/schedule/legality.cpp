@@ -134,26 +134,43 @@ Stmt lowest_common_ancestor(const Stmt& root, const Buffer& buffer) {
   return common.empty() ? root : common.back();
 }
 
-std::vector<const VarNode*> reduce_loops(const Block& block, const std::vector<Stmt>& loops) {
+namespace {
+
+bool binds(const Block& block, IterKind kind, const Var& loop) {
+  for (std::size_t i = 0; i < block.iters.size(); ++i) {
+    if (block.iters[i].kind == kind && mentions(block.bindings[i], loop)) return true;
+  }
+  return false;
+}
+
+std::vector<const VarNode*> loops_where(const std::vector<Stmt>& loops,
+                                        const std::function<bool(const Var&)>& wanted) {
   std::vector<const VarNode*> out;
   for (const Stmt& s : loops) {
-    const Var& v = s.as<For>()->var;
-    for (std::size_t i = 0; i < block.iters.size(); ++i) {
-      if (block.iters[i].kind == IterKind::Reduce && mentions(block.bindings[i], v)) {
-        out.push_back(v.node());
-        break;
-      }
-    }
+    if (wanted(s.as<For>()->var)) out.push_back(s.as<For>()->var.node());
   }
   return out;
 }
 
+}  // namespace
+
+std::vector<const VarNode*> reduce_loops(const Block& block, const std::vector<Stmt>& loops) {
+  return loops_where(loops, [&](const Var& v) { return binds(block, IterKind::Reduce, v); });
+}
+
+std::vector<const VarNode*> mixed_loops(const Block& block, const std::vector<Stmt>& loops) {
+  return loops_where(loops, [&](const Var& v) {
+    return binds(block, IterKind::Reduce, v) && binds(block, IterKind::Spatial, v);
+  });
+}
+
 namespace {
 
-/// Do different values of `loop` (the other loops inside varying freely) give different values of the block's spatial
+/// Do different values of the path's last loop (those inside varying freely) give different values of the block's spatial
 /// variables?
-bool separates(const Block& block, const For& loop, const std::vector<Stmt>& inside,
+bool separates(const Block& block, const Path& path, const std::vector<Stmt>& inside,
                arith::Analyzer& analyzer) {
+  const For& loop = *path.back().as<For>();
   std::vector<Expr> bindings, extents;
   for (std::size_t i = 0; i < block.iters.size(); ++i) {
     if (block.iters[i].kind != IterKind::Spatial) continue;
@@ -164,20 +181,33 @@ bool separates(const Block& block, const For& loop, const std::vector<Stmt>& ins
     return std::any_of(bindings.begin(), bindings.end(), [&](const Expr& b) { return mentions(b, v); });
   };
   if (!mentioned(loop.var)) return false;
-  // The usual case without analysis: a spatial variable is the loop itself, or an affine function in which the loop's
-  // coefficient exceeds what the inner loops can add.
+  auto injective = [&](const std::vector<arith::Domain>& domains) {
+    const auto map = arith::detect_iter_map(bindings, extents, domains, block.predicate, analyzer);
+    return map && map->injective;
+  };
   std::vector<arith::Domain> domains{{loop.var, loop.extent}};
   for (const Stmt& s : inside) {
     const For* f = s.as<For>();
     if (mentioned(f->var)) domains.push_back({f->var, f->extent});
   }
-  auto map = arith::detect_iter_map(bindings, extents, domains, block.predicate, analyzer);
-  return map && map->injective;
+  if (injective(domains)) return true;
+  // Parts of a fused loop are understood together only: if all iterations differ, so do those of one loop.
+  std::vector<arith::Domain> all;
+  for (const Stmt& s : loops_on(path)) {
+    const For* f = s.as<For>();
+    if (f != &loop && mentioned(f->var)) all.push_back({f->var, f->extent});
+  }
+  if (all.empty()) return false;
+  all.insert(all.end(), domains.begin(), domains.end());
+  return injective(all);
 }
 
 }  // namespace
 
-std::optional<Dependence> loop_dependence(const Path& path, const Program& program) {
+namespace {
+
+/// `only`: dependences through this buffer alone; undefined: any.
+std::optional<Dependence> dependence(const Path& path, const Program& program, const Buffer& only) {
   const For& loop = *path.back().as<For>();
   auto empty = [](const Stmt& s) { return is_int(s.as<For>()->extent, 0); };
   if (is_int(loop.extent, 1) || std::ranges::any_of(loops_on(path), empty)) return std::nullopt;
@@ -190,24 +220,35 @@ std::optional<Dependence> loop_dependence(const Path& path, const Program& progr
     auto dependent = [&](std::string reason) {
       return Dependence{s.get(), "block \"" + block.name() + "\": " + std::move(reason)};
     };
-    for (std::size_t i = 0; i < block.iters.size(); ++i) {
+    for (std::size_t i = 0; i < block.iters.size() && !only.defined(); ++i) {
       if (block.iters[i].kind == IterKind::Reduce && mentions(block.bindings[i], loop.var)) {
         return dependent("its reduce variable \"" + block.iters[i].var.name() + "\" is bound to the loop");
       }
     }
     for (const BufferRegion& w : block.writes) {
+      if (only.defined() && !w.buffer.same_as(only)) continue;
       const bool is_private = !is_param(program, w.buffer) &&
                               contains(loop.body, lowest_common_ancestor(program->body, w.buffer).get());
       if (is_private) continue;
       Path below = path_to(loop.body, s.get());
       std::vector<Stmt> inside = loops_on(below);
       for (const Stmt& inner : inside) analyzer.bind_extent(inner.as<For>()->var, inner.as<For>()->extent);
-      if (!separates(block, loop, inside, analyzer)) {
+      if (!separates(block, path, inside, analyzer)) {
         return dependent("different iterations write the same elements of \"" + w.buffer->name + "\"");
       }
     }
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Dependence> loop_dependence(const Path& path, const Program& program) {
+  return dependence(path, program, {});
+}
+
+std::optional<Dependence> write_dependence(const Path& path, const Program& program, const Buffer& buffer) {
+  return dependence(path, program, buffer);
 }
 
 int read_position(const Block& block, const Buffer& buffer, Site site) {

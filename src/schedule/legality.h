@@ -34,9 +34,13 @@ struct Dependence {
 };
 /// Nothing when any two iterations of the loop (the path's last statement) can run at once.
 std::optional<Dependence> loop_dependence(const Path& loop, const Program& program);
+/// Nothing when no two iterations of the loop write one element of the buffer.
+std::optional<Dependence> write_dependence(const Path& loop, const Program& program, const Buffer& buffer);
 
 /// Loops of `loops` that a block's reduce variables are bound to, in order.
 std::vector<const VarNode*> reduce_loops(const Block& block, const std::vector<Stmt>& loops);
+/// Those of them that spatial variables are bound to as well, as after a fuse of both kinds.
+std::vector<const VarNode*> mixed_loops(const Block& block, const std::vector<Stmt>& loops);
 
 /// Position of `buffer` among the block's reads; throws ScheduleError.
 int read_position(const Block& block, const Buffer& buffer, Site site);

@@ -1,5 +1,7 @@
 // parallel, vectorize, unroll, bind: how the iterations of a loop run.
 
+#include <algorithm>
+
 #include "schedule/edit.h"
 #include "schedule/legality.h"
 
@@ -20,26 +22,31 @@ void need_constant_extent(const Edit& edit, const Path& path) {
               {{path.back().get(), "here"}}, "split the loop by a constant and take the inner part");
 }
 
-/// Refuses when a loop above or below is of `kind` (or bound to a thread in a way that `conflicts` tells).
-void need_no_other(const Edit& edit, const Path& path, ForKind kind) {
+/// Refuses when a loop above or below is of `kind`.
+void need_no_other(const Edit& edit, const Path& path, ForKind kind, const std::string& way_out) {
   const char* what = spelling(kind);
   for (const Stmt& s : path) {
     const For* outer = s.as<For>();
     if (outer && !s.same_as(path.back()) && outer->for_kind == kind) {
       edit.refuse(code::S018, "it lies in loop \"" + outer->var.name() + "\", which is " + what,
-                  {{s.get(), "outer"}, {path.back().get(), "here"}},
-                  std::string("nested ") + what + " loops have no meaning; fuse them first");
+                  {{s.get(), "outer"}, {path.back().get(), "here"}}, way_out);
     }
   }
   walk(path.back().as<For>()->body, [&](const Stmt& s) {
     const For* inner = s.as<For>();
     if (inner && inner->for_kind == kind) {
       edit.refuse(code::S018, "it contains loop \"" + inner->var.name() + "\", which is " + what,
-                  {{path.back().get(), "here"}, {s.get(), "inner"}},
-                  std::string("nested ") + what + " loops have no meaning; fuse them first");
+                  {{path.back().get(), "here"}, {s.get(), "inner"}}, way_out);
     }
     return true;
   });
+}
+
+[[noreturn]] void refuse_dependence(const Edit& edit, const Path& path, const Dependence& dependence) {
+  edit.refuse(code::S020,
+              "the iterations of loop \"" + path.back().as<For>()->var.name() + "\" depend on one another; " +
+                  dependence.reason,
+              {{path.back().get(), "here"}, {dependence.block, "writes"}});
 }
 
 void need_independent(const Edit& edit, const Path& path, const char* way_out_for_reductions) {
@@ -54,11 +61,28 @@ void need_independent(const Edit& edit, const Path& path, const char* way_out_fo
                   {{path.back().get(), "here"}, {s.get(), "reduces over it"}}, way_out_for_reductions);
     }
   }
-  if (auto dependence = loop_dependence(path, edit.program())) {
-    edit.refuse(
-        code::S020,
-        "the iterations of loop \"" + loop.var.name() + "\" depend on one another; " + dependence->reason,
-        {{path.back().get(), "here"}, {dependence->block, "writes"}});
+  if (auto dependence = loop_dependence(path, edit.program())) refuse_dependence(edit, path, *dependence);
+}
+
+/// Under a cross-thread reduction, only the sums themselves meet.
+void need_independent_beside_sums(const Edit& edit, const Path& path) {
+  const For& loop = *path.back().as<For>();
+  const std::vector<Stmt> blocks = blocks_below(loop.body);
+  for (const Stmt& s : blocks) {
+    const Block& block = *s.as<Block>();
+    const bool in_parts = std::ranges::any_of(blocks, [&](const Stmt& other) {
+      return block.partner.defined() && other.as<Block>()->label.same_as(block.partner);
+    });
+    if (in_parts) {
+      edit.refuse(code::S019,
+                  "block \"" + block.name() + "\" is a part of a reduction whose passes follow one another",
+                  {{path.back().get(), "here"}, {s.get(), "a part"}}, "bind before cache_write at a loop");
+    }
+    if (!reduce_loops(block, {path.back()}).empty()) continue;
+    for (const BufferRegion& w : block.writes) {
+      if (auto dependence = write_dependence(path, edit.program(), w.buffer))
+        refuse_dependence(edit, path, *dependence);
+    }
   }
 }
 
@@ -74,7 +98,7 @@ Stmt with_kind(const Stmt& s, ForKind kind, ThreadAxis axis = ThreadAxis::None) 
 void run_parallel(Edit& edit) {
   const Path path = edit.loop(0);
   need_serial(edit, path);
-  need_no_other(edit, path, ForKind::Parallel);
+  need_no_other(edit, path, ForKind::Parallel, "nested parallel loops have no meaning; fuse them first");
   for (const Stmt& s : path) {
     const For* outer = s.as<For>();
     if (outer && outer->for_kind == ForKind::Vectorized) {
@@ -83,6 +107,7 @@ void run_parallel(Edit& edit) {
                   "run a loop outside the vectors in parallel");
     }
   }
+  need_no_other(edit, path, ForKind::ThreadBound, "parallel loops are for CPUs, threads for GPUs");
   need_independent(edit, path,
                    "rfactor the reduction over this loop first: the partial results are independent");
   edit.set_body(replace(path, with_kind(path.back(), ForKind::Parallel)));
@@ -92,7 +117,7 @@ void run_vectorize(Edit& edit) {
   const Path path = edit.loop(0);
   need_serial(edit, path);
   need_constant_extent(edit, path);
-  need_no_other(edit, path, ForKind::Vectorized);
+  need_no_other(edit, path, ForKind::Vectorized, "nested vectorized loops have no meaning; fuse them first");
   walk(path.back().as<For>()->body, [&](const Stmt& s) {
     const For* inner = s.as<For>();
     if (inner && inner->for_kind != ForKind::Serial && inner->for_kind != ForKind::Unrolled) {
@@ -130,6 +155,7 @@ void run_bind(Edit& edit) {
     edit.refuse(code::S003, word + " is no thread axis", {},
                 "bind to ThreadAxis::BlockX … ThreadZ or VThread");
   need_serial(edit, path);
+  need_no_other(edit, path, ForKind::Parallel, "parallel loops are for CPUs, threads for GPUs");
   const bool is_thread = axis >= ThreadAxis::ThreadX && axis <= ThreadAxis::ThreadZ;
   const bool is_block = axis >= ThreadAxis::BlockX && axis <= ThreadAxis::BlockZ;
   if (is_thread) need_constant_extent(edit, path);
@@ -169,7 +195,10 @@ void run_bind(Edit& edit) {
           "rfactor the reduction over this loop first");
     }
   }
-  if (!reduces) need_independent(edit, path, "");
+  if (reduces)
+    need_independent_beside_sums(edit, path);
+  else
+    need_independent(edit, path, "");
   edit.set_body(replace(path, with_kind(path.back(), ForKind::ThreadBound, axis)));
 }
 

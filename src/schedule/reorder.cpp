@@ -25,6 +25,14 @@ void check_reductions(const Edit& edit, const Stmt& innermost, const std::vector
                     {{s.get(), "here"}});
       }
     }
+    // Where fuse has mixed both kinds, only the order in which they were fused meets a sum's first element first.
+    if (const auto mixed = mixed_loops(block, after); mixed != mixed_loops(block, before)) {
+      edit.refuse(code::S015,
+                  "loops \"" + mixed[0]->name + "\" and \"" + mixed[1]->name +
+                      "\" both carry spatial and reduce variables of block \"" + block.name() +
+                      "\"; in another order a sum would go on before it is initialised",
+                  {{s.get(), "here"}}, "do not fuse a reduce loop with others");
+    }
     const bool free = block.is_reduction() && block.reducer->associative && block.reducer->commutative;
     if (free || reduce_loops(block, before) == reduce_loops(block, after)) continue;
     if (!block.is_reduction()) continue;

@@ -92,8 +92,8 @@ void run_rfactor(Edit& edit) {
   const std::vector<Stmt> loops = loops_on(from);
   const std::vector<const VarNode*> reducing = reduce_loops(block, loops);
   // A unit loop is bound to nothing, and may be factored all the same: handles do not depend on extents.
-  if (std::find(reducing.begin(), reducing.end(), factored.var.node()) == reducing.end() &&
-      !is_int(factored.extent, 1)) {
+  const bool reduces = std::find(reducing.begin(), reducing.end(), factored.var.node()) != reducing.end();
+  if (!reduces && !(is_int(factored.extent, 1) && contains(loop, self.get()))) {
     edit.refuse(code::S061,
                 "block \"" + block.name() + "\" does not reduce over loop \"" + factored.var.name() + "\"",
                 {{loop.get(), "here"}, {self.get(), "block"}});

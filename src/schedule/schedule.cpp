@@ -6,6 +6,7 @@
 #include "schedule/edit.h"
 #include "schedule/legality.h"
 #include "schedule/nesting.h"
+#include "schedule/privacy.h"
 
 namespace lathe {
 
@@ -43,6 +44,7 @@ std::vector<Handle> Schedule::apply(Instruction step, Site site) {
     edit.refuse(code::S004, "no primitive has this name", {}, "see docs/schedule.md for the list");
   schedule::need_outermost(edit);
   primitive->run(edit);
+  schedule::need_private_or_separate(edit);
   edit.set_body(schedule::with_outer_regions(edit.changed_body()));
   return edit.commit(*state_, std::move(step));
 }
@@ -224,17 +226,22 @@ BlockRef Schedule::block(const std::string& name, Site site) {
 
 namespace {
 
-/// The buffer that holds the tensor: one that had to be renamed is another than the tensor's own.
-Buffer buffer_for(const Program& program, const Tensor& tensor, const char* primitive, Site site) {
+/// The buffer that holds the tensor now: another than the tensor's own when it had to be renamed, and after primitives that
+/// store it differently.
+Buffer buffer_for(const Schedule::State& state, const Tensor& tensor, const char* primitive, Site site) {
   if (!tensor.defined()) refuse_query(code::S006, std::string(primitive) + ": the Tensor is empty", site);
-  const Buffer renamed = buffer_of(program, tensor);
-  return renamed.defined() ? renamed : tensor.buffer();
+  const Buffer renamed = buffer_of(state.original, tensor);
+  Buffer buffer = renamed.defined() ? renamed : tensor.buffer();
+  for (const auto& [before, after] : state.replaced) {
+    if (before.same_as(buffer)) buffer = after;
+  }
+  return buffer;
 }
 
 }  // namespace
 
 BlockRef Schedule::block(const Tensor& tensor, Site site) {
-  const Buffer buffer = buffer_for(program(), tensor, "block", site);
+  const Buffer buffer = buffer_for(*state_, tensor, "block", site);
   // The last writer: of a decomposed reduction the update, of a cached write the store.
   std::string name;
   schedule::for_each_block(program()->body, [&](const Block& b, const Stmt&) {
@@ -306,8 +313,8 @@ std::vector<LoopRef> Schedule::legal_compute_at(BlockRef block, Site site) {
   return out;
 }
 
-std::string Schedule::name(LoopRef loop) const { return get(loop).var.name(); }
-std::string Schedule::name(BlockRef block) const { return get(block).name(); }
+std::string Schedule::name(LoopRef loop, Site site) const { return get(loop, site).var.name(); }
+std::string Schedule::name(BlockRef block, Site site) const { return get(block, site).name(); }
 
 const For& Schedule::get(LoopRef loop, Site site) const {
   const Instruction step = make_step("get", loop);
@@ -319,10 +326,10 @@ const Block& Schedule::get(BlockRef block, Site site) const {
   return *Edit(*state_, step, site).block(0).back().as<Block>();
 }
 
-std::int64_t Schedule::value(const Factor& factor) const {
+std::int64_t Schedule::value(const Factor& factor, Site site) const {
   const std::vector<HandleEntry>& handles = state_->handles;
   if (factor.id() >= handles.size() || handles[factor.id()].node.get() != factor.get()) {
-    throw ScheduleError(code::S001, std::string("value: the factor is empty or belongs to another schedule"));
+    refuse_query(code::S001, "value: the factor is empty or belongs to another schedule", site);
   }
   return handles[factor.id()].value;
 }
@@ -395,8 +402,7 @@ BlockRef Schedule::cache_read(BlockRef block, int buffer, Scope scope, Site site
 }
 BlockRef Schedule::cache_read(BlockRef block, const Tensor& tensor, Scope scope, Site site) {
   return cache_read(
-      block,
-      schedule::read_position(get(block, site), buffer_for(program(), tensor, "cache_read", site), site),
+      block, schedule::read_position(get(block, site), buffer_for(*state_, tensor, "cache_read", site), site),
       scope, site);
 }
 BlockRef Schedule::cache_write(BlockRef block, Scope scope, Site site) {
@@ -433,7 +439,7 @@ BlockRef Schedule::transform_layout(BlockRef block, int buffer, const IndexMap& 
 BlockRef Schedule::transform_layout(BlockRef block, const Tensor& tensor,
                                     const std::function<std::vector<Expr>(const std::vector<Var>&)>& map,
                                     Site site) {
-  const Buffer buffer = buffer_for(program(), tensor, "transform_layout", site);
+  const Buffer buffer = buffer_for(*state_, tensor, "transform_layout", site);
   IndexMap index_map;
   for (int i = 0; i < buffer->rank(); ++i) index_map.from.push_back(Var("i" + std::to_string(i)));
   index_map.to = map(index_map.from);
@@ -458,7 +464,7 @@ void Schedule::prefetch(BlockRef block, int buffer, LoopRef loop, int distance, 
 }
 void Schedule::prefetch(BlockRef block, const Tensor& tensor, LoopRef loop, int distance, Site site) {
   prefetch(block,
-           schedule::read_position(get(block, site), buffer_for(program(), tensor, "prefetch", site), site),
+           schedule::read_position(get(block, site), buffer_for(*state_, tensor, "prefetch", site), site),
            loop, distance, site);
 }
 BlockRef Schedule::blockize(LoopRef loop, Site site) {

@@ -1,5 +1,7 @@
 #include "schedule/split_pad.h"
 
+#include <algorithm>
+
 #include "schedule/legality.h"
 
 namespace lathe::schedule {
@@ -13,11 +15,61 @@ int bound_variable(const Block& block, const Var& loop) {
   return -1;
 }
 
-/// The block with domain `extent` for variable `at`; values stored beyond the old domain are 0.
-std::unique_ptr<Block> widen(const Block& block, int at, const Expr& extent) {
+/// Is all that the block would read beyond its old domain there, and written before it? Then the surplus is computed like the
+/// rest, without a condition that would hide what the block is.
+bool reads_are_defined(const Edit& edit, const Block& block, const Stmt& self, int at, const Expr& extent) {
+  auto child_of_root = [&](const Stmt& s) {
+    const Path path = path_to(edit.body(), s.get());
+    return path[path.size() > 1 && path[0].as<Seq>() ? 1 : 0].get();
+  };
+  auto written_whole = [&](const Buffer& buffer) {
+    const std::vector<Stmt> writers = writers_of(edit.body(), buffer);
+    if (writers.size() != 1 || child_of_root(writers[0]) == child_of_root(self)) return false;
+    const Block& writer = *writers[0].as<Block>();
+    const Store* store = writer.body.as<Store>();
+    bool whole = store && is_true(writer.predicate) && !writer.is_reduction();
+    for (std::size_t d = 0; whole && d < store->indices.size(); ++d) {
+      whole = std::ranges::any_of(writer.iters, [&](const IterVar& i) {
+        return i.var.get() == store->indices[d].get() && structural_equal(i.extent, buffer->shape[d]);
+      });
+    }
+    return whole;
+  };
+  arith::Analyzer analyzer;
+  bind_sizes(analyzer, edit.program());
+  for (std::size_t i = 0; i < block.iters.size(); ++i)
+    analyzer.bind_extent(block.iters[i].var, static_cast<int>(i) == at ? extent : block.iters[i].extent);
+  bool defined = true;
+  walk(block.body, {}, [&](const Expr& e) {
+    const Load* load = e.as<Load>();
+    if (!load || !mentions(e, block.iters[at].var)) return defined;
+    defined = defined && written_whole(load->buffer);
+    for (std::size_t d = 0; defined && d < load->indices.size(); ++d)
+      defined = analyzer.can_prove_ge(load->indices[d], 0) &&
+                analyzer.can_prove_ge(arith::sub(load->buffer->shape[d], load->indices[d]), 1);
+    return defined;
+  });
+  return defined;
+}
+
+/// The dimensions of the buffer that the block stores along with the variable. (A region would leave out one of extent 1.)
+std::vector<bool> stored_along(const Block& block, const Buffer& buffer, const Var& var) {
+  std::vector<bool> out(buffer->shape.size());
+  walk(block.body, [&](const Stmt& s) {
+    const Store* store = s.as<Store>();
+    for (std::size_t d = 0; store && store->buffer.same_as(buffer) && d < out.size(); ++d)
+      out[d] = out[d] || store->indices[d].get() == var.get();
+    return true;
+  });
+  return out;
+}
+
+/// The block with domain `extent` for variable `at`; values stored beyond the old domain are 0 unless they are `defined`.
+std::unique_ptr<Block> widen(const Block& block, int at, const Expr& extent, bool defined) {
   auto out = copy(block);
   const IterVar old = block.iters[at];
   out->iters[at].extent = extent;
+  if (defined) return out;
   const Expr inside = old.var < old.extent;
   auto guard_store = [&](const Stmt& s) -> Stmt {
     const Store* store = s.as<Store>();
@@ -60,7 +112,7 @@ void split_padded(Edit& edit, const Path& path, const std::vector<Expr>& extents
   }
 
   Stmt body = edit.body();
-  auto wide = widen(block, at, covered);
+  auto wide = widen(block, at, covered, reads_are_defined(edit, block, self, at, covered));
   BufferMap renamed;
   for (const BufferRegion& w : block.writes) {
     auto grown = new BufferNode;
@@ -70,8 +122,9 @@ void split_padded(Edit& edit, const Path& path, const std::vector<Expr>& extents
     grown->scope = w.buffer->scope;
     grown->alignment = w.buffer->alignment;
     Buffer fresh(grown);
-    for (std::size_t d = 0; d < w.ranges.size(); ++d) {
-      if (w.ranges[d].min.get() == block.iters[at].var.get()) grown->shape[d] = covered;
+    const std::vector<bool> along = stored_along(block, w.buffer, block.iters[at].var);
+    for (std::size_t d = 0; d < along.size(); ++d) {
+      if (along[d]) grown->shape[d] = covered;
     }
     renamed.emplace(w.buffer.get(), fresh);
     edit.replace_temp(w.buffer, fresh);

@@ -31,6 +31,8 @@ struct Schedule::State {
   std::vector<HandleEntry> handles;
   std::vector<OpenDecision> open;
   Chooser chooser;
+  /// Buffers that gave way to another one with the same contents: in another layout or scope, larger, aligned.
+  std::vector<std::pair<Buffer, Buffer>> replaced;
 };
 
 }  // namespace lathe

@@ -6,12 +6,14 @@
 //
 // Matching runs through nest and description side by side. Loops pair up in order. A variable of the block is its outer part
 // plus, for one of the description's variables at most, that variable; so a subscript of the nest must be an outer part plus
-// the description's subscript.
+// the description's subscript. Which dimension of a buffer is which of a parameter's is found by trial: the function gets the
+// strides, so any will do.
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 
 #include "lathe/tensor_intrinsic.h"
 #include "schedule/blockize.h"
@@ -72,8 +74,13 @@ class Matcher {
     return {};
   }
 
-  /// Which buffer the nest has for a parameter of the description.
-  const std::map<const BufferNode*, Buffer>& buffers() const { return buffers_; }
+  /// What the nest has for a parameter of the description.
+  struct Operand {
+    Buffer buffer;
+    std::vector<std::size_t> dimensions;  ///< of the buffer, for those of the parameter
+    std::vector<Expr> bases;              ///< of all the buffer's dimensions: what does not vary inside
+  };
+  const std::map<const BufferNode*, Operand>& operands() const { return operands_; }
 
  private:
   std::string pair_variables(const Block& have, const Block& want) {
@@ -140,24 +147,62 @@ class Matcher {
   }
   bool index(const Expr& a, const Expr& b) { return analyzer_.can_prove_equal(substitute(a, values_), b); }
 
-  /// The element of `have` is that of `want`, moved by what does not vary inside: in its last dimensions, one each.
+  /// The element of `have` is that of `want`, moved by what does not vary inside.
   bool access(const Buffer& have, const std::vector<Expr>& at, const Buffer& want,
               const std::vector<Expr>& wanted) {
     if (have->dtype != want->dtype || at.size() < wanted.size()) return false;
-    const auto [known, fresh] = buffers_.emplace(want.get(), have);
-    if (!fresh && !known->second.same_as(have)) return false;
-    std::vector<Expr>& bases = bases_[want.get()];
-    const std::size_t leading = at.size() - wanted.size();
-    for (std::size_t d = 0; d < at.size(); ++d) {
-      const Expr inside = d < leading ? Expr(0) : wanted[d - leading];
-      const Expr base = analyzer_.simplify(arith::sub(substitute(at[d], values_), inside));
-      if (mentions_wanted(base, *wanted_.block.as<Block>())) return false;
-      if (fresh)
-        bases.push_back(base);
-      else if (!analyzer_.can_prove_equal(bases[d], base))
-        return false;
+    if (const auto known = operands_.find(want.get()); known != operands_.end()) {
+      const Operand& operand = known->second;
+      const std::optional<std::vector<Expr>> same = bases(at, wanted, operand.dimensions);
+      return operand.buffer.same_as(have) && same &&
+             std::equal(same->begin(), same->end(), operand.bases.begin(),
+                        [&](const Expr& a, const Expr& b) { return analyzer_.can_prove_equal(a, b); });
     }
-    return true;
+    // The last dimensions first: the usual case, and the one to take where extents of 1 leave a choice.
+    std::vector<std::size_t> order(at.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::rotate(order.begin(), order.end() - static_cast<std::ptrdiff_t>(wanted.size()), order.end());
+    std::vector<std::size_t> chosen;
+    return assign(have, at, want, wanted, order, chosen);
+  }
+
+  /// Extends `chosen`, the dimensions for the first of the parameter's, by all of the others.
+  bool assign(const Buffer& have, const std::vector<Expr>& at, const Buffer& want,
+              const std::vector<Expr>& wanted, const std::vector<std::size_t>& order,
+              std::vector<std::size_t>& chosen) {
+    if (chosen.size() == wanted.size()) {
+      std::optional<std::vector<Expr>> found = bases(at, wanted, chosen);
+      if (found) operands_.emplace(want.get(), Operand{have, chosen, std::move(*found)});
+      return found.has_value();
+    }
+    // The rotation has put dimension `size - rank + k` at place k.
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::size_t d = order[(chosen.size() + i) % order.size()];
+      if (std::ranges::count(chosen, d) || !base(at[d], wanted[chosen.size()])) continue;
+      chosen.push_back(d);
+      if (assign(have, at, want, wanted, order, chosen)) return true;
+      chosen.pop_back();
+    }
+    return false;
+  }
+
+  /// What the subscript is beyond the description's; nothing when that varies inside.
+  std::optional<Expr> base(const Expr& at, const Expr& wanted) {
+    Expr rest = analyzer_.simplify(arith::sub(substitute(at, values_), wanted));
+    if (mentions_wanted(rest, *wanted_.block.as<Block>())) return std::nullopt;
+    return rest;
+  }
+  std::optional<std::vector<Expr>> bases(const std::vector<Expr>& at, const std::vector<Expr>& wanted,
+                                         const std::vector<std::size_t>& dimensions) {
+    std::vector<Expr> out;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+      const auto found = std::ranges::find(dimensions, d);
+      const std::optional<Expr> rest =
+          base(at[d], found == dimensions.end() ? Expr(0) : wanted[found - dimensions.begin()]);
+      if (!rest) return std::nullopt;
+      out.push_back(*rest);
+    }
+    return out;
   }
 
   const Stmt& block_;
@@ -166,24 +211,24 @@ class Matcher {
   const Description& wanted_;
   arith::Analyzer& analyzer_;
   VarMap values_;
-  std::map<const BufferNode*, Buffer> buffers_;
-  std::map<const BufferNode*, std::vector<Expr>> bases_;
+  std::map<const BufferNode*, Operand> operands_;
 };
 
-/// For each parameter of the intrinsic: "r" or "w" and the number of the block's read or written region; empty when the
-/// block has no such region.
+/// For each parameter of the intrinsic: "r" or "w", the number of the block's read or written region, and its dimensions;
+/// empty when the block has no such region.
 std::string operands(const Program& description, const Matcher& matcher, const Block& block) {
   std::string out;
   for (const Param& p : description->params) {
-    const auto found = matcher.buffers().find(p.buffer.get());
-    if (found == matcher.buffers().end()) return {};
+    const auto found = matcher.operands().find(p.buffer.get());
+    if (found == matcher.operands().end()) return {};
     const bool written = p.role == ParamRole::Output;
     const std::vector<BufferRegion>& list = written ? block.writes : block.reads;
-    const auto region = std::find_if(list.begin(), list.end(),
-                                     [&](const BufferRegion& r) { return r.buffer.same_as(found->second); });
+    const auto region = std::ranges::find_if(
+        list, [&](const BufferRegion& r) { return r.buffer.same_as(found->second.buffer); });
     if (region == list.end()) return {};
     out +=
         (out.empty() ? "" : ",") + std::string(written ? "w" : "r") + std::to_string(region - list.begin());
+    for (std::size_t d : found->second.dimensions) out += ":" + std::to_string(d);
   }
   return out;
 }

@@ -77,7 +77,6 @@ void verify_scopes(const Program& program) {
       for (const Stmt& s : path_to(program->body, self.get())) {
         const For* loop = s.as<For>();
         const bool apart = loop && loop->for_kind == ForKind::ThreadBound &&
-                           loop->axis != ThreadAxis::VThread &&
                            (b->scope == Scope::Local || loop->axis < ThreadAxis::ThreadX);
         if (!apart || std::ranges::any_of(common, [&](const Stmt& c) { return c.same_as(s); })) continue;
         refuse(code::S074, program,

@@ -33,6 +33,12 @@ class ScopeCheck {
   }
 
   void check(const Expr& e, const std::vector<Axis>& axes) const {
+    if (e.get()->depth > kMaxExprDepth) {
+      refuse(code::D013,
+             what_ + ": its expression is a chain of more than " + std::to_string(kMaxExprDepth) +
+                 " operations; sum with a reduction, or put parts into computes of their own",
+             compute_.site);
+    }
     walk(e, [&](const Expr& x) {
       if (const VarNode* v = x.as<VarNode>()) check(v, axes);
       return true;

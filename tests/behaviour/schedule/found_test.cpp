@@ -150,3 +150,198 @@ TEST_CASE("an accumulator contracts to a multiply-add, a difference does not") {
   const test::MatMul m = test::matmul(2, 2, 2);
   CHECK(to_string(lower::lower(m.program, test::avx2())).find("fma(") != std::string::npos);
 }
+
+TEST_CASE("a sum over a fused loop is initialised before it goes on") {
+  // Split and reordered, the iterations of a row's sum would run from its middle: its init comes with its first element.
+  for (std::int64_t factor : {2, 3, 7, 14}) {
+    Tensor x = placeholder("x", {3, 7}, i64);
+    Axis r = reduce_axis(7, "r");
+    Tensor y = compute("y", {3}, [&](Var i) { return sum(x(i, r), {r}); });
+    Schedule s(program("p", {x}, {y}));
+    auto [i, k] = s.loops<2>(s.block(y));
+    auto [outer, inner] = s.split(s.fuse(i, k), {_, factor});
+    const bool can = s.can([&, outer = outer, inner = inner](Schedule& t) { t.reorder({inner, outer}); });
+    CHECK(can == (factor == 7 || factor == 14));
+    if (can) s.reorder({inner, outer});
+    CHECK(disagreement(s) == "");
+  }
+}
+
+TEST_CASE("lanes do not come to share what each had for itself") {
+  // Iterations 2 and 3 both need y[3]. While only z reads it there, each has its own.
+  Tensor x = placeholder("x", {4}, i32), w = placeholder("w", {4}, i32);
+  Tensor y = compute("y", {4}, [&](Var i) { return x(i) * 3; });
+  Tensor z = compute("z", {4}, [&](Var i) { return y(min(i * 2, 3)) + w(i); });
+  Tensor out = compute("out", {4}, [&](Var i) { return z(3 - i) - 1; });
+  const Program p = program("p", {x, w}, {out});
+  for (int kind = 0; kind < 3; ++kind) {
+    INFO(kind);
+    Schedule s(p);
+    const LoopRef loop = s.loops<1>(s.block(z))[0];
+    const BlockRef Z = s.block(z), Out = s.block(out);
+    s.compute_at(s.block(y), loop);
+    if (kind == 0) s.vectorize(loop);
+    if (kind == 1) s.parallel(loop);
+    CHECK(s.can([&](Schedule& t) { t.compute_inline(Z); }) == (kind == 2));
+    CHECK(s.can([&](Schedule& t) { t.compute_at(Z, t.loops<1>(Out)[0]); }) == (kind == 2));
+    if (kind == 2) s.compute_inline(Z);
+    CHECK(disagreement(s) == "");
+  }
+}
+
+TEST_CASE("a staged tile has no gaps that its store would write over") {
+  for (int whole = 0; whole < 2; ++whole) {
+    for (std::int64_t n : {8, 9, 6}) {
+      INFO(whole << " of " << n);
+      Tensor a = placeholder("a", {n, 3}, i32);
+      Axis r = reduce_axis(3, "r");
+      Tensor y = compute("y", {n}, [&](Var i) { return sum(a(i, r), {r}); });
+      Schedule s(program("p", {a}, {y}));
+      const BlockRef block = s.block(y);
+      auto [i, k] = s.loops<2>(block);
+      auto [outer, inner] = s.split(i, {_, 4});
+      s.reorder({inner, k, outer});  // y[i_1], y[i_1 + 4], … in an iteration of i_1
+      if (whole) {
+        s.cache_write(block, Scope::Local);
+      } else {
+        CHECK_FALSE(s.can([&, k = k](Schedule& t) { t.cache_write(block, Scope::Local, k); }));
+        s.reorder({outer, k, inner});
+        s.cache_write(block, Scope::Local, k);
+      }
+      CHECK(disagreement(s) == "");
+    }
+  }
+}
+
+TEST_CASE("threads do not share a reduction whose sums are loaded and stored in passes") {
+  Tensor a = placeholder("a", {5, 6}, f32);
+  Axis r = reduce_axis(6, "r");
+  Tensor y = compute("y", {5}, [&](Var i) { return sum(a(i, r), {r}); });
+  Schedule s(program("p", {a}, {y}));
+  const LoopRef k = s.loops<2>(s.block(y))[1];
+  Schedule whole = s.fork();
+  s.cache_write(s.block(y), Scope::Local, k);
+  CHECK_FALSE(s.can([&](Schedule& t) { t.bind(k, ThreadAxis::ThreadX); }));
+  whole.bind(k, ThreadAxis::ThreadX);
+}
+
+TEST_CASE("sums live on from pass to pass though their only reader never reads them") {
+  Tensor a = placeholder("a", {1}, u8);
+  Axis r = reduce_axis(4, "r");
+  Tensor y = compute("y", {1}, [&](Var i) { return sum(a(i) + cast(u8, r), {r}); });
+  Tensor z = compute("z", {1}, [&](Var i) { return if_inside(y, {i + 1}, 7) + a(i); });
+  Schedule s(program("p", {a}, {z}));
+  s.cache_write(s.block(y), Scope::Global, s.loops<2>(s.block(y))[1]);
+  CHECK(disagreement(s) == "");
+}
+
+TEST_CASE("partial results over a loop of one iteration need that loop round the block") {
+  Tensor a = placeholder("a", {4, 5}, f32);
+  Axis r = reduce_axis(5, "r"), one = reduce_axis(1, "one");
+  Tensor b = compute("b", {4, 5, 1}, [&](Var i, Var j, Var) { return a(i, j) + 1.f; });
+  Tensor y = compute("y", {4}, [&](Var i) { return sum(b(i, r, one), {r, one}); });
+  Schedule s(program("p", {a}, {y}));
+  const LoopRef other = s.loops<3>(s.block(b))[2], own = s.loops<3>(s.block(y))[2];
+  const BlockRef block = s.block(y);
+  CHECK_FALSE(s.can([&](Schedule& t) { t.rfactor(block, other); }));
+  s.rfactor(block, own);
+  CHECK(disagreement(s) == "");
+}
+
+TEST_CASE("virtual threads have local memory of their own") {
+  Tensor a = placeholder("a", {3, 8}, f32);
+  Tensor y = compute("y", {3, 8}, [&](Var i, Var j) { return a(i, j) * 2.f; });
+  Schedule s(program("p", {a}, {y}));
+  const BlockRef block = s.block(y), copy = s.cache_write(block, Scope::Local);
+  const LoopRef outer = s.loops<2>(copy)[0];
+  Schedule inside = s.fork();
+  s.bind(outer, ThreadAxis::VThread);
+  CHECK_THROWS_AS(verify(s, Target::parse("a100")), ScheduleError);
+  inside.reverse_compute_at(copy, inside.loops<2>(block)[0]);
+  inside.bind(inside.loops<2>(block)[0], ThreadAxis::VThread);
+  verify(inside, Target::parse("a100"));
+}
+
+TEST_CASE("a padded dimension may have had a single element") {
+  for (std::int64_t n : {1, 2, 0}) {
+    INFO(n);
+    Tensor a = placeholder("a", {n, 3}, f32);
+    Tensor b = compute("b", {n, 3}, [&](Var i, Var j) { return a(i, j) + 1.f; });
+    Tensor c = compute("c", {n, 3}, [&](Var i, Var j) { return b(i, j) * 2.f; });
+    Schedule s(program("p", {a}, {c}));
+    s.split(s.loops<2>(s.block(b))[0], {_, 4}, Tail::Pad);
+    CHECK(disagreement(s) == "");
+  }
+}
+
+TEST_CASE("padding computes its surplus unconditionally only where all that it reads is written before") {
+  for (std::int64_t n : {13, 16, 1}) {
+    for (int way = 0; way < 3; ++way) {
+      INFO(n << " way " << way);
+      Tensor a = placeholder("a", {n}, f32);
+      Tensor b = compute("b", {n}, [&](Var i) { return a(i) + 1.f; });
+      Tensor c = compute("c", {n}, [&](Var i) { return b(i) * 2.f; });
+      Tensor d = compute("d", {n}, [&](Var i) { return c(n - 1 - i); });
+      Schedule s(program("p", {a}, {d}));
+      if (way > 0) s.split(s.loops<1>(s.block(b))[0], {_, 8}, Tail::Pad);
+      const LoopRef inner = s.split(s.loops<1>(s.block(c))[0], {_, 8}, Tail::Pad)[1];
+      const bool select = to_string(s.get(s.block(c)).body).find("select") != std::string::npos;
+      CHECK(select == (way == 0 && n % 8 != 0));
+      if (way == 2) s.vectorize(inner);
+      CHECK(disagreement(s) == "");
+    }
+  }
+}
+
+TEST_CASE("parallel loops and threads do not nest") {
+  Tensor a = placeholder("a", {3, 4}, f32);
+  Tensor b = compute("b", {3, 4}, [&](Var i, Var j) { return a(i, j) + 1.f; });
+  Schedule s(program("p", {a}, {b}));
+  const auto l = s.loops<2>(s.block(b));
+  for (int outer : {0, 1}) {
+    Schedule bound = s.fork(), parallel = s.fork();
+    bound.bind(l[outer], ThreadAxis::ThreadX);
+    CHECK_FALSE(bound.can([&](Schedule& t) { t.parallel(l[1 - outer]); }));
+    parallel.parallel(l[outer]);
+    CHECK_FALSE(parallel.can([&](Schedule& t) { t.bind(l[1 - outer], ThreadAxis::ThreadX); }));
+  }
+}
+
+TEST_CASE("a condition that guards a load is not dropped for one that comes after the load") {
+  Tensor a = placeholder("a", {3}, i32);
+  Tensor y = compute(
+      "y", {16}, [&](Var i) { return select(i < 5 && a(floordiv(i, 2)) >= 0 && i < 4, a(min(i, 2)), -1); });
+  Schedule s(program("p", {a}, {y}));
+  CHECK(disagreement(s) == "");
+  s.split(s.loops<1>(s.block(y))[0], {_, 4});
+  CHECK(disagreement(s) == "");
+}
+
+TEST_CASE("lanes of a fused loop's part are independent though the part does not divide") {
+  for (auto [m, n, lanes] : {std::array<std::int64_t, 3>{3, 10, 4}, {4, 6, 8}, {5, 7, 7}, {1, 9, 4}}) {
+    for (int way = 0; way < 3; ++way) {
+      INFO(m << " x " << n << " by " << lanes << " way " << way);
+      Tensor x = placeholder("x", {m, n}, i32);
+      Tensor y = compute("y", {m, n}, [&](Var i, Var j) { return x(i, j) * 3; });
+      Schedule s(program("p", {x}, {y}));
+      auto [i, j] = s.loops<2>(s.block(y));
+      auto [outer, inner] = s.split(s.fuse(i, j), {_, lanes}, way == 2 ? Tail::Peel : Tail::Guard);
+      s.parallel(outer);
+      if (way > 0) s.vectorize(inner);
+      CHECK(disagreement(s) == "");
+    }
+  }
+}
+
+TEST_CASE("blocks inside a block that never runs do not show in its regions") {
+  Tensor x = placeholder("x", {8, 0}, f32);
+  Axis r = reduce_axis(0, "r");
+  Tensor y = compute("y", {0, 8}, [&](Var i, Var j) { return x(j, i); });
+  Tensor z = compute("z", {8}, [&](Var i) { return sum(x(i, r), {r}); });
+  for (const Tensor& t : {y, z}) {
+    Schedule s(program("p", {x}, {t}));
+    s.blockize(s.split(s.loops<2>(s.block(t))[1], {_, 2})[1]);
+    CHECK(well_formed(s.program()).empty());
+    CHECK(disagreement(s) == "");
+  }
+}

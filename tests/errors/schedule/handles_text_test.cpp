@@ -169,9 +169,11 @@ TEST_CASE("a factor of another schedule") {
         "  at handles_text_test.cpp:LINE\n"
         "  use literals and sampled factors  [LTH-S003]");
   CHECK(p.refused([&] { s.value(f); }) ==
-        "value: the factor is empty or belongs to another schedule  [LTH-S001]");
+        "value: the factor is empty or belongs to another schedule\n"
+        "  at handles_text_test.cpp:LINE  [LTH-S001]");
   CHECK(p.refused([&] { s.value(Factor()); }) ==
-        "value: the factor is empty or belongs to another schedule  [LTH-S001]");
+        "value: the factor is empty or belongs to another schedule\n"
+        "  at handles_text_test.cpp:LINE  [LTH-S001]");
 }
 
 TEST_CASE("a trace that does not fit: the step is named") {

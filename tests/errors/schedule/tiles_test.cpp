@@ -64,10 +64,24 @@ TEST_CASE("blockize says what does not divide") {
   const LoopRef inner = s.split(s.loops(c)[1], {_, 2})[1];
   CHECK(
       error_text([&] { s.blockize(inner); }) ==
-      R"(blockize(loop "j_1"): the bindings of block "C" do not divide into a part outside loop "j_1" and one inside
+      R"(blockize(loop "j_1"): the last tile of block "C" below loop "j_1" is not whole: "vj" has 5 values, no multiple of 2
   at tiles_test.cpp:LINE
   for i, j_0
     for j_1    <-- here
+      for k
+        block "C" reads A, B writes C    <-- runs only where j_0*2 + j_1 < 5
+  split by factors that divide, or pad: split an intermediate with Tail::Pad (cache_read and cache_write make intermediates of parameters), or pad_einsum  [LTH-S068])");
+  test::MatMul fused = test::matmul(4, 6, 6);
+  Schedule f(fused.program);
+  const BlockRef block = f.block(fused.c);
+  const auto l = f.loops<3>(block);
+  const LoopRef part = f.split(f.fuse(l[0], l[1]), {_, 4})[1];
+  CHECK(
+      error_text([&] { f.blockize(part); }) ==
+      R"(blockize(loop "i_j_1"): the bindings of block "C" do not divide into a part outside loop "i_j_1" and one inside
+  at tiles_test.cpp:LINE
+  for i_j_0
+    for i_j_1    <-- here
       for k
         block "C" reads A, B writes C    <-- the block
   split its loops by factors that divide them (or pad), and reorder the inner parts innermost  [LTH-S068])");
