@@ -60,10 +60,14 @@ LATHE_SCHEDULE(attention) {
                  mixed = s.block("mixed"), out = s.block("out");
   const Registers registers = registers_of(target, s.get(scores).writes[0].buffer->dtype);
   const std::int64_t columns = 2 * registers.lanes, lanes = 4 * registers.lanes;
-  const Expr rows = choose(s, choices, registers.count >= 32 ? 12 : 6, {4, 5, 6, 8, 12});
-
   s.compute_inline(s.block("scaled"));
   auto [n, h, i, d] = s.loops<4>(out);
+  // As many rows as there are registers for, or fewer that leave no last tile to be guarded: all tiles are one parallel loop.
+  const std::int64_t most = registers.count >= 32 ? 12 : 6, positions = s.extent(i).value_or(1);
+  std::int64_t best = most;
+  while (best > most / 2 && positions % best != 0) --best;
+  if (positions % best != 0) best = most;
+  const Expr rows = choose(s, choices, best, {4, 5, 6, 8, 12});
   auto [io, ii] = s.split(i, {_, rows});
   auto [dd, di] = s.split(d, {_, columns});
   s.reorder({n, h, io, dd, ii, di});
@@ -81,8 +85,12 @@ LATHE_SCHEDULE(attention) {
     }
     s.compute_at(row_block, io);
   }
-  for (BlockRef reduction : {top, total})
-    reduce_in_lanes(s, reduction, s.loops(reduction).back(), Expr(lanes));
+  for (BlockRef reduction : {top, total}) {
+    // Several vectors to one, that one to a number: the last steps wait for one another.
+    for (std::int64_t width : {lanes, registers.lanes})
+      reduce_in_lanes(s, reduction, s.loops(reduction).back(), Expr(width));
+    s.unroll(s.loops(reduction).back());
+  }
   auto [eo, ei] = s.split(s.loops(e).back(), {_, lanes});
   s.vectorize(ei);
 

@@ -53,6 +53,48 @@ std::optional<RampForm> ramp_form(const Expr& e) {
 
 constexpr int kLargestShuffledStride = 4;
 
+/// Is lane * stride a column of a square tile that lies whole in a buffer of this function's own? Returns which column.
+std::optional<int> column_of_tile(const Buffer& buffer, const RampForm& ramp, int lanes) {
+  const auto base = as_int(ramp.base);
+  if (buffer->scope != Scope::Local || buffer->dtype.bytes() != 4 || ramp.stride != lanes || !base ||
+      *base < 0 || (lanes != 4 && lanes != 8 && lanes != 16))
+    return std::nullopt;
+  std::int64_t size = 1;
+  for (const Expr& e : buffer->shape) size *= as_int(e).value_or(0);
+  const std::int64_t column = *base % lanes;
+  return *base - column + static_cast<std::int64_t>(lanes) * lanes <= size
+             ? std::optional(static_cast<int>(column))
+             : std::nullopt;
+}
+
+/// Column `c` of the square matrix with these rows: a tree of shuffles of two, each within 128 bits or of halves, chosen by
+/// the bits of c. Other columns need many of the same shuffles, so all lanes() of them take lanes() * log2(lanes()).
+///
+///     columns 0, 1:  a0 b0 a1 b1 | a4 b4 a5 b5     columns 2, 3:  a2 b2 a3 b3 | a6 b6 a7 b7      bit 1 of c
+///     then pairs of these for four rows (bit 0), then halves for eight (bit 2) and sixteen (bit 3)
+Value transposed_column(Builder& b, std::vector<Value> rows, int c) {
+  const int lanes = static_cast<int>(rows.size());
+  // The lane that is taken first in each block, by how many, and from both rows in turn.
+  auto combine = [&](int block, int width, bool high) {
+    std::vector<int> pick;
+    for (int from = high ? block / 2 : 0; from < lanes; from += block) {
+      for (int i = 0; i < block / 2; i += width) {
+        for (int row : {0, lanes}) {
+          for (int k = 0; k < width; ++k) pick.push_back(row + from + i + k);
+        }
+      }
+    }
+    std::vector<Value> out;
+    for (std::size_t r = 0; r + 1 < rows.size(); r += 2)
+      out.push_back(b.CreateShuffleVector(rows[r], rows[r + 1], pick));
+    rows = std::move(out);
+  };
+  combine(4, 1, (c & 2) != 0);
+  combine(4, 2, (c & 1) != 0);
+  for (int width = 4; width < lanes; width *= 2) combine(2 * width, width, (c & width) != 0);
+  return rows[0];
+}
+
 }  // namespace
 
 /// A number that divides every value of the expression; 0 for the constant 0.
@@ -95,11 +137,13 @@ Emitter::Access Emitter::access_of(const Buffer& buffer, const std::vector<Expr>
       access.base = ramp->base;
       access.stride = ramp->stride;
       const std::int64_t stride = ramp->stride;
-      access.kind = stride == 1                                      ? Access::Consecutive
-                    : stride == 0                                    ? Access::Same
-                    : stride == -1                                   ? Access::Reversed
-                    : stride > 1 && stride <= kLargestShuffledStride ? Access::Strided
-                                                                     : Access::Scattered;
+      access.kind =
+          stride == 1    ? Access::Consecutive
+          : stride == 0  ? Access::Same
+          : stride == -1 ? Access::Reversed
+          : stride > 1 && (stride <= kLargestShuffledStride || column_of_tile(buffer, *ramp, access.lanes))
+              ? Access::Strided
+              : Access::Scattered;
       if (access.kind == Access::Reversed)
         access.base = access.base - make_int(access.base.dtype(), access.lanes - 1);
       if (access.kind == Access::Scattered) access.vector = index;
@@ -143,12 +187,24 @@ Value all_lanes(Builder& b, int lanes) {
 
 }  // namespace
 
-/// Lanes stride elements apart, read as whole vectors that together cover them and nothing past the last.
+/// A column of a square tile by shuffles of its rows, or lanes stride elements apart, read as whole vectors that together cover them and nothing past the last.
 Value Emitter::load_strided(const Access& access) {
   Type element = memory_type(module_.context, access.buffer->dtype);
   Type vector = with_lanes(element, access.lanes);
   const std::int64_t lanes = access.lanes, span = (lanes - 1) * access.stride + 1;
   Value base = address(access.buffer, emit(access.base));
+  if (const auto column = column_of_tile(access.buffer, {access.base, access.stride}, access.lanes)) {
+    std::vector<Value> rows;
+    for (std::int64_t row = 0; row < lanes; ++row) {
+      const std::int64_t start = row * lanes - *column;
+      ::llvm::LoadInst* load = b.CreateAlignedLoad(
+          vector, b.CreateConstInBoundsGEP1_64(element, base, static_cast<std::uint64_t>(start)),
+          ::llvm::Align(static_cast<std::uint64_t>(access.buffer->dtype.bytes())));
+      module_.mark_access(load, access.buffer);
+      rows.push_back(load);
+    }
+    return transposed_column(b, std::move(rows), *column);
+  }
   Value result = ::llvm::PoisonValue::get(vector);
   for (std::int64_t k = 0; k * lanes < span; ++k) {
     const std::int64_t start = std::min(k * lanes, span - lanes);

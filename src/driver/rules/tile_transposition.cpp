@@ -1,4 +1,11 @@
 // Copies that turn rows into columns: in square tiles, so that every line which is loaded is used while it is in the cache.
+//
+//     for rows of lines (of x): for columns of lines:       every stretch of a line of both, while it is there
+//       for half of the line: for half of the line:
+//         t[8][8] = x                                       by rows, in registers
+//         y = t                                             by columns: shuffles
+//
+// Reading runs along memory, because a store need not be waited for.
 
 #include <algorithm>
 
@@ -8,7 +15,7 @@
 namespace lathe::rules {
 namespace {
 
-constexpr std::int64_t kTile = 16;  ///< f32 elements of a cache line
+constexpr std::int64_t kLine = 16;  ///< f32 elements of a cache line
 
 /// The variable along which an operand is contiguous while the result is not; nothing when there is none.
 std::optional<std::size_t> crosswise(const Block& block) {
@@ -47,14 +54,30 @@ void apply(Schedule& s, BlockRef b, const Context& context) {
     }
   }
   if (!row || !column) return;
-  const Expr tile = context.choose(s, kTile, {8, 16, 32});
-  auto [row_tile, in_row] = s.split(loops[*row], {_, tile});
-  auto [column_tile, in_column] = s.split(loops[*column], {_, tile});
+  // A block that only copies goes through registers; what computes as well, gathers.
+  const std::int64_t l = context.lanes();
+  const bool copies = s.get(b).reads.size() == 1 && s.get(b).body.as<Store>() &&
+                      s.get(b).body.as<Store>()->value.as<Load>() &&
+                      s.get(b).writes[0].buffer->dtype.bytes() == 4;
+  const Expr lines = context.choose(s, 1, {1, 2, 4});
+  auto [row_tile, row_line, row_part, in_row] = s.split(loops[*row], {_, lines, kLine / l, l});
+  auto [column_tile, column_line, column_part, in_column] = s.split(loops[*column], {_, lines, kLine / l, l});
   std::vector<LoopRef> order;
-  for (std::size_t l = 0; l < loops.size(); ++l)
-    order.push_back(l == *row ? row_tile : l == *column ? column_tile : loops[l]);
-  order.insert(order.end(), {in_row, in_column});
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    if (i != *row && i != *column) order.push_back(loops[i]);
+  }
+  order.insert(order.end(),
+               {column_tile, row_tile, column_line, row_line, row_part, column_part, in_row, in_column});
   s.reorder(order);
+  if (copies) {
+    const BlockRef tile = s.cache_read(b, 0, Scope::Local);
+    s.compute_at(tile, column_part);
+    const std::vector<LoopRef> inner = s.loops(tile);
+    for (std::size_t i = inner.size() - s.get(tile).iters.size(); i + 1 < inner.size(); ++i)
+      s.unroll(inner[i]);
+    s.vectorize(inner.back());
+    s.unroll(in_row);
+  }
   s.vectorize(in_column);
 }
 

@@ -87,8 +87,9 @@ TEST_CASE("every permutation of axes") {
 }
 
 TEST_CASE("transposes") {
-  for (const char* spec : {"transpose(m=1,n=1)", "transpose(m=9,n=17)", "transpose(m=8,n=32):i8",
-                           "transpose(m=33,n=5):f64", "transpose(m=0,n=4)"}) {
+  for (const char* spec :
+       {"transpose(m=1,n=1)", "transpose(m=9,n=17)", "transpose(m=8,n=32):i8", "transpose(m=33,n=5):f64",
+        "transpose(m=0,n=4)", "transpose(m=40,n=33)", "transpose(m=64,n=48)", "transpose(m=17,n=16):i32"}) {
     CHECK(check_operator(spec, [](const Arrays& in, Arrays& out) {
             each_position(in[0].shape(), [&](const auto& at) { out[0].set({at[1], at[0]}, in[0].get(at)); });
           }) == "");

@@ -111,6 +111,21 @@ TEST_CASE("a long reduction of a vector by a matrix is shared out among the thre
   }
 }
 
+TEST_CASE("transpositions of all sizes round a tile go through registers") {
+  for (std::int64_t m : {1, 7, 8, 16, 17, 33}) {
+    for (std::int64_t n : {1, 8, 15, 16, 40}) {
+      INFO(m << " " << n);
+      Tensor x = placeholder("x", {m, n}, f32);
+      Tensor y = compute("y", {n, m}, [&](Var i, Var j) { return x(j, i); });
+      const Program p = program("transpose", {x}, {y});
+      CHECK(check(p) == "");
+      Schedule s(p);
+      apply_rules(s, test::avx2());
+      CHECK(s.program()->temps.size() == (m > 1 && n > 1 ? 1 : 0));
+    }
+  }
+}
+
 TEST_CASE("an epilogue is computed on the tile of sums") {
   Tensor a = placeholder("A", {7, 9}, f32), b = placeholder("B", {9, 20}, f32),
          bias = placeholder("bias", {20}, f32);
