@@ -51,8 +51,23 @@ Enclosed enclose(const Edit& edit, std::size_t loop_argument) {
     edit.refuse(code::S041, "the reduction \"" + block.name() + "\" was decomposed already",
                 {{nest.block.get(), "here"}}, "blockize before decomposing");
   }
+  for (const BufferRegion& w : block.writes) {
+    // Sums that nobody reads would live inside the new block, and end with each of its iterations.
+    if (!block.is_reduction() || is_param(edit.program(), w.buffer) ||
+        naming(edit.body(), w.buffer).size() > 1)
+      continue;
+    edit.refuse(code::S068,
+                "nobody reads \"" + w.buffer->name + "\", which \"" + block.name() + "\" accumulates",
+                {{nest.block.get(), "here"}});
+  }
   nest.inside = loops_on(path_to(loop, nest.block.get()));
   for (const Stmt& l : nest.inside) {
+    if (!constant(l.as<For>()->extent)) {
+      edit.refuse(code::S068,
+                  "the extent of loop \"" + l.as<For>()->var.name() +
+                      "\" is known at run time only, a tile's must be constant",
+                  {{l.get(), "here"}}, "split the loop by a constant and take the inner part");
+    }
     const ForKind kind = l.as<For>()->for_kind;
     if (kind != ForKind::Serial) {
       edit.refuse(code::S011, "loop \"" + l.as<For>()->var.name() + "\" is already " + spelling(kind),

@@ -328,6 +328,16 @@ void stage_at(Edit& edit, const Path& from, Scope scope, const Path& at) {
           {{loop.get(), "here"}}, "choose a loop outside it, or do not fuse them");
     }
   }
+  for (const Stmt& l : loops_on(at)) {
+    const For& pass = *l.as<For>();
+    if (pass.for_kind == ForKind::Serial || pass.for_kind == ForKind::Unrolled ||
+        reduce_loops(block, {l}).empty())
+      continue;
+    edit.refuse(code::S045,
+                "the passes of loop \"" + pass.var.name() + "\" follow one another, but it is " +
+                    spelling(pass.for_kind),
+                {{l.get(), "here"}}, "choose a loop outside it");
+  }
   const std::vector<Stmt> inner =
       loops_on(Path(from.begin() + static_cast<std::ptrdiff_t>(at.size()), from.end()));
   if (const For* again = repeating_loop(block, inner)) {

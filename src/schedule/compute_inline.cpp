@@ -199,6 +199,10 @@ void run_reverse_compute_inline(Edit& edit) {
                     : is_int(subscripts[d], 0) && is_int(produced.store->indices[d], 0);
   }
   for (const IterVar& i : block.iters) {
+    // All of the buffer and no more: the producer runs for each element once.
+    for (std::size_t d = 0; d < subscripts.size() && elementwise; ++d) {
+      if (subscripts[d].get() == i.var.get()) elementwise = structural_equal(i.extent, buffer->shape[d]);
+    }
     if (map.count(i.var.node())) continue;
     elementwise &= is_int(i.extent, 1);
     map.emplace(i.var.node(), make_index(0));

@@ -223,6 +223,7 @@ TEST_CASE("threads do not share a reduction whose sums are loaded and stored in 
   s.cache_write(s.block(y), Scope::Local, k);
   CHECK_FALSE(s.can([&](Schedule& t) { t.bind(k, ThreadAxis::ThreadX); }));
   whole.bind(k, ThreadAxis::ThreadX);
+  CHECK_FALSE(whole.can([&](Schedule& t) { t.cache_write(t.block(y), Scope::Local, k); }));
 }
 
 TEST_CASE("sums live on from pass to pass though their only reader never reads them") {
@@ -344,4 +345,31 @@ TEST_CASE("blocks inside a block that never runs do not show in its regions") {
     CHECK(well_formed(s.program()).empty());
     CHECK(disagreement(s) == "");
   }
+}
+
+TEST_CASE("blocks are made of loops whose extents are known, round sums that somebody reads") {
+  Var n = size("n");
+  Tensor x = placeholder("x", {4, n}, f32), y = placeholder("y", {4, 6}, f32);
+  Axis r = reduce_axis(n, "r"), q = reduce_axis(6, "q");
+  Tensor total = compute("total", {4}, [&](Var i) { return sum(x(i, r), {r}); });
+  auto [top, place] = compute("top", {4}, [&](Var i) { return argmax(y(i, q), {q}); });
+  Schedule sized(program("p", {n, x}, {total})), pair(program("p", {y}, {place})),
+      whole(program("p", {y}, {top, place}));
+  CHECK_FALSE(sized.can([&](Schedule& t) { t.blockize(t.loops(t.block(total))[1]); }));
+  CHECK_FALSE(pair.can([&](Schedule& t) { t.blockize(t.loops(t.blocks()[0])[1]); }));
+  whole.blockize(whole.split(whole.loops(whole.blocks()[0])[1], {_, 3})[1]);
+  CHECK(disagreement(whole) == "");
+}
+
+TEST_CASE("a larger copy does not disappear into the producer of what it copies") {
+  const test::MatMul t = test::matmul(5, 6, 7);
+  Tensor out = compute("out", {5, 6}, [&](Var i, Var j) { return t.c(i, j) + 1.f; });
+  Schedule s(program("p", {t.a, t.b}, {out}));
+  const BlockRef c = s.block(t.c);
+  s.pad_einsum(c, {1, 4, 1});
+  const std::vector<BlockRef> copies = s.pad_einsum(c, {8, 1, 4});
+  for (BlockRef copy : copies) {
+    if (s.can([&](Schedule& u) { u.reverse_compute_inline(copy); })) s.reverse_compute_inline(copy);
+  }
+  CHECK(disagreement(s) == "");
 }

@@ -20,7 +20,7 @@ std::string unfit(const std::string& spec) {
 
 TEST_CASE("malformed specifications point at the place") {
   CHECK(parse("matmul(m=4,q=3)") ==
-        "workload: \"matmul\" has no parameter \"q\"; it has m, n, k, ta, tb\n"
+        "workload: \"matmul\" has no parameter \"q\"; it has m, n, k, ta, tb, cb\n"
         "  matmul(m=4,q=3)\n"
         "             ^  [LTH-W003]");
   CHECK(parse("matmul(m=x)") == "workload: \"m\" needs an integer\n  matmul(m=x)\n           ^  [LTH-W004]");
@@ -83,7 +83,7 @@ TEST_CASE("registering is refused when it would hide something") {
 }
 
 TEST_CASE("specifications are printed in a canonical form") {
-  CHECK(Workload::parse("matmul( m=4 ):f64").spec == "matmul(m=4,n=512,k=512,ta=0,tb=0):f64");
+  CHECK(Workload::parse("matmul( m=4 ):f64").spec == "matmul(m=4,n=512,k=512,ta=0,tb=0,cb=0):f64");
   CHECK(Workload::parse("conv2d(k=1x7,p=0x3,layout=nchw)").spec ==
         "conv2d(n=1,h=56,w=56,ci=64,co=64,k=1x7,s=1,p=0x3,d=1,g=1,layout=nchw):f32");
   CHECK(Workload::parse("reduce(shape=2+3,axes=1,op=argmax)").spec ==

@@ -7,6 +7,7 @@
 // again with moves dropped while it fails in the same way, and printed as C++. Ends with 1 when a seed failed.
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,12 +37,15 @@ void put(char* to, std::size_t size, const std::string& text) {
   to[n] = 0;
 }
 
-/// Runs `work` in a child; false when it crashed or ran out of time, which `report.failure` then says.
+/// Runs `work` in a child; a crash, or more than `seconds` of processor time, becomes `report.failure`. (Not of the clock:
+/// on a busy machine that says little. It stops what sleeps for ever.)
 void in_child(Report& report, unsigned seconds, const std::function<void()>& work) {
   std::cout.flush();
   const pid_t child = fork();
   if (child == 0) {
-    alarm(seconds);
+    const rlimit processor{seconds, seconds + 1};
+    setrlimit(RLIMIT_CPU, &processor);
+    alarm(20 * seconds);
     work();
     _exit(0);
   }
@@ -49,7 +53,9 @@ void in_child(Report& report, unsigned seconds, const std::function<void()>& wor
   waitpid(child, &status, 0);
   if (WIFSIGNALED(status) && !report.failure[0])
     put(report.failure, sizeof report.failure,
-        WTERMSIG(status) == SIGALRM ? "does not end" : std::string("crash: ") + strsignal(WTERMSIG(status)));
+        WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGXCPU
+            ? "does not end"
+            : std::string("crash: ") + strsignal(WTERMSIG(status)));
   if (WIFEXITED(status) && WEXITSTATUS(status) != 0 && !report.failure[0])
     put(report.failure, sizeof report.failure,
         "the process ended with " + std::to_string(WEXITSTATUS(status)));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedule/tree.h"
+#include "support/schedule_fuzzer/intrinsics.h"
 
 namespace lathe::fuzz {
 namespace {
@@ -193,10 +194,58 @@ void transform_layout(Hand& h) {
   h.s_.transform_layout(b, which, map);
 }
 
+void pad_einsum(Hand& h) {
+  const BlockRef b = h.random().chance(80) ? h.reduction() : h.block();
+  std::vector<Expr> multiples;
+  for (std::size_t k = h.s_.get(b).iters.size(); k > 0; --k)
+    multiples.push_back(h.random().chance(50) ? Expr(1) : Expr(h.number()));
+  if (h.random().chance(3)) multiples.push_back(1);
+  const std::vector<BlockRef> copies = h.s_.pad_einsum(b, multiples);
+  if (!copies.empty() && h.random().chance(30)) h.s_.compute_at(h.by_name(copies), h.loop_of(b));
+}
+
+void prefetch(Hand& h) {
+  const BlockRef b = h.block();
+  h.s_.prefetch(b, static_cast<int>(h.random().between(h.random().chance(3) ? -1 : 0, 1)), h.loop_of(b),
+                static_cast<int>(h.random().between(h.random().chance(5) ? 0 : 1, 4)));
+}
+
+/// Cuts the innermost loops of a block into tiles of a function that fits its type, and has it compute them.
+void tensorize(Hand& h) {
+  const BlockRef b = h.block();
+  const Block& block = h.s_.get(b);
+  const std::vector<LoopRef> loops = h.s_.loops(b);
+  std::vector<TileFunction> fitting;
+  for (const TileFunction& f : tile_functions()) {
+    bool fits = f.dtype == block.writes[0].buffer->dtype && f.reduces == block.is_reduction() &&
+                f.tile.size() <= loops.size();
+    for (std::size_t k = 0; fits && k < f.tile.size(); ++k)
+      fits = h.s_.extent(loops[loops.size() - f.tile.size() + k]).value_or(1) % f.tile[k] == 0;
+    if (fits) fitting.push_back(f);
+  }
+  if (fitting.empty() || h.random().chance(5))
+    return h.s_.tensorize(h.loop_of(b), h.random().pick(tile_functions()).name);
+  const TileFunction f = h.random().pick(fitting);
+  std::vector<LoopRef> outer, inner;
+  for (std::size_t k = 0; k < f.tile.size(); ++k) {
+    const auto parts = h.s_.split(loops[loops.size() - f.tile.size() + k], {_, f.tile[k]});
+    outer.push_back(parts[0]);
+    inner.push_back(parts[1]);
+  }
+  outer.insert(outer.end(), inner.begin(), inner.end());
+  h.s_.reorder(outer);
+  h.s_.tensorize(inner[0], f.name);
+}
+
 void assume_aligned(Hand& h) {
   const std::vector<Param>& params = h.s_.program()->params;
   h.s_.assume_aligned(h.random().chance(95) ? params[h.random().below(params.size())].name() : "nothing",
                       h.random().pick(std::vector<std::int64_t>{16, 32, 64, 3, 0, -4}));
+}
+
+void math(Hand& h) {
+  h.s_.math(h.block(),
+            h.random().pick(std::vector<MathMode>{MathMode::Exact, MathMode::Contract, MathMode::Fast}));
 }
 
 void sample_tile(Hand& h) {
@@ -251,7 +300,12 @@ const std::vector<Kind>& kinds() {
       {"decompose_reduction", 4, decompose_reduction},
       {"transform_layout", 5, transform_layout},
       {"store_hint", 1, [](Hand& h) { h.s_.store_hint(h.block(), h.random().chance(80)); }},
-      {"math", 1, [](Hand& h) { h.s_.math(h.block(), MathMode::Exact); }},
+      {"math", 1, math},
+      {"pad_einsum", 4, pad_einsum},
+      {"prefetch", 3, prefetch},
+      {"blockize", 4, [](Hand& h) { h.s_.blockize(h.loop_of(h.block())); }},
+      {"tensorize", 6, tensorize},
+      {"prepare", 1, [](Hand& h) { h.s_.prepare(h.block()); }},
       {"assume_aligned", 1, assume_aligned},
       {"sample_tile", 4, sample_tile},
       {"sample_choice", 1, sample_choice},
