@@ -1,6 +1,6 @@
 #pragma once
 // What nearly every test reads, compiled once.
 
-#include "lathe/interp.h"
 #include "cmake/common_headers.h"
+#include "lathe/interp.h"
 #include "support/catch.h"

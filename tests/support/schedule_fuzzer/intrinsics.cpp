@@ -55,12 +55,12 @@ void multiply_tile(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, s
   COPY(name, T, 1)      \
   COPY(name, T, 2)      \
   COPY(name, T, 3) COPY(name, T, 4) COPY(name, T, 8) COPY_2(name, T, 2, 3) COPY_2(name, T, 4, 4)
-#define SUMS(name, T)                                                                        \
-  SUM(name, T, 1)                                                                            \
-  SUM(name, T, 2)                                                                            \
-  SUM(name, T, 3)                                                                            \
-  SUM(name, T, 4) DOT(name, T, 1) DOT(name, T, 2) DOT(name, T, 4) MULTIPLY(name, T, 2, 2, 2) \
-      MULTIPLY(name, T, 1, 4, 3)
+#define SUMS(name, T) \
+  SUM(name, T, 1)     \
+  SUM(name, T, 2)     \
+  SUM(name, T, 3)     \
+  SUM(name, T, 4)     \
+  DOT(name, T, 1) DOT(name, T, 2) DOT(name, T, 4) MULTIPLY(name, T, 2, 2, 2) MULTIPLY(name, T, 1, 4, 3)
 
 COPIES(8, std::uint8_t)
 COPIES(16, std::uint16_t)
