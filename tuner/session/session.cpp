@@ -55,6 +55,14 @@ std::vector<Rule> rules_for(const Workload& workload, const Target& target, cons
 
 namespace {
 
+/// What a session's gain is measured against: as parallel as its candidates may be.
+Schedule default_for(const Workload& workload, const Target& target, const TuneOptions& options) {
+  if (options.parallel || workload.schedule) return workload.default_schedule(target);
+  Schedule s(workload.program);
+  apply_rules(s, target, {.parallel = false});
+  return s;
+}
+
 ScheduleSpaceOptions space_options(const Workload& workload, const Target& target,
                                    const TuneOptions& options) {
   ScheduleSpaceOptions result;
@@ -271,7 +279,7 @@ void Session::propose(int trials, std::vector<Pick>& picks, std::vector<Observat
   if (!started_) {
     // The default schedule first: it is what every gain is measured against.
     started_ = true;
-    const Schedule s = workload_.default_schedule(target_);
+    const Schedule s = default_for(workload_, target_, options_);
     const StructuralHash hash = structural_hash(s.program());
     Point first = space_.first_point();
     const bool is_point = space_.scheduled_hash(first) == hash;

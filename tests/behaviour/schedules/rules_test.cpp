@@ -1,6 +1,7 @@
 // The rules that schedule any program: right at every size round a tile, and in the form that they promise.
 #include "driver/rules/register_tile.h"
 #include "ir/visitor.h"
+#include "lathe/prepare.h"
 #include "lathe/workload.h"
 #include "support/check_schedule.h"
 
@@ -195,4 +196,17 @@ TEST_CASE("a vectorised loop behind a parallel one is no part of it to the race 
   s.parallel(s.loops<1>(s.block(c))[0]);
   s.vectorize(s.loops<1>(s.block(d))[0]);
   CHECK(test::disagreement(s) == "");
+}
+
+TEST_CASE("constant operands of contractions are laid out ahead of the calls") {
+  for (const char* spec : {"matmul(m=9,n=21,k=7,cb=1)", "dense(m=5,n=8,k=3)", "conv2d(h=6,w=5,ci=3,co=9)",
+                           "conv2d(h=6,w=5,ci=8,co=8,g=2)"}) {
+    INFO(spec);
+    const Workload w = Workload::parse(spec);
+    const PreparedProgram divided = divide_prepared(w.default_schedule(test::avx2()).program());
+    REQUIRE(divided.prepare.defined());
+    CHECK(divided.constants.size() == 1);
+  }
+  const Workload plain = Workload::parse("matmul(m=9,n=21,k=7)");
+  CHECK_FALSE(divide_prepared(plain.default_schedule(test::avx2()).program()).prepare.defined());
 }

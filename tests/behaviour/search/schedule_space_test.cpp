@@ -61,13 +61,27 @@ TEST_CASE("a point's trace is that of the point, also through JSON") {
 }
 
 TEST_CASE("the points of a space compute what the program says") {
-  for (const char* spec : {"matmul(m=7,n=19,k=5)", "conv2d(h=5,w=5,ci=3,co=9)"}) {
+  for (const char* spec :
+       {"matmul(m=7,n=19,k=5)", "matmul(m=13,n=9,k=5,cb=1)", "conv2d(h=5,w=5,ci=3,co=9)"}) {
     const ScheduleSpace space = space_of(spec);
     for (const Point& p : random_strategy(space, 3)->propose(6)) {
       INFO(spec << ": " << space.describe(p));
       CHECK(test::disagreement(space.schedule(p), {}, 0) == "");
     }
   }
+}
+
+TEST_CASE("a choice with a name is called by it, one without after the loop that it makes") {
+  const ScheduleSpace space = space_of("matmul(m=16,n=16,k=16)", only([](Schedule& s) {
+                                         auto [i, j, k] = s.loops<3>(s.blocks()[0]);
+                                         const Factor width = s.sample_choice({2, 4}, "C.width");
+                                         s.split(i, {_, width});
+                                         s.split(j, {_, s.sample_choice({2, 4})});
+                                       }));
+  std::vector<std::string> names;
+  for (const Decision& d : space.decisions()) names.push_back(d.name);
+  CHECK(std::ranges::count(names, "C.width") == 1);
+  CHECK(std::ranges::count(names, "C.vj_1") + std::ranges::count(names, "C.j_1") == 1);
 }
 
 TEST_CASE("the first point is the rules' default") {
