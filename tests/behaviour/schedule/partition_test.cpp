@@ -40,8 +40,9 @@ int tests_in(const Stmt& s) {
 TEST_CASE("blocks that a fused loop runs over are free of guards but for the last") {
   Blocks b(2);  // 12 and 7 rows
   CHECK(disagreement(b.s) == "");
+  const Stmt lowered = b.lowered();
   const If* choice = nullptr;
-  walk(b.lowered(), [&](const Stmt& x) {
+  walk(lowered, [&](const Stmt& x) {
     if (const For* loop = x.as<For>(); loop && loop->for_kind == ForKind::Parallel)
       choice = loop->body.as<If>();
     return true;
