@@ -25,7 +25,6 @@ namespace {
 constexpr std::int64_t kStrip = 8;         ///< rows
 constexpr std::int64_t kChunk = 16;        ///< vectors of channels, where they are shared out
 constexpr std::int64_t kTasksPerCore = 4;  ///< so that threads which start late do not hold up the others
-constexpr double kWorthLaunching = 32768;  ///< multiply-adds
 constexpr std::int64_t kUnrolledOperations = 160;  ///< compile time grows faster than the body
 
 bool applies(Schedule& s, BlockRef b, const Context&) {
