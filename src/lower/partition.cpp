@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "arith/analyzer.h"
+#include "arith/checked.h"
 #include "ir/visitor.h"
 #include "lower/passes.h"
 #include "lower/renew.h"
@@ -138,23 +139,33 @@ class Partition : public Mutator {
     if (!guard || guard->else_case.defined()) return s;
     Expr possible = true_expr();
     for (const Expr& c : arith::conjuncts(guard->condition)) {
+      if (!is_index_test(c)) continue;  // what memory holds may change inside the loop
       const std::optional<Expr> difference = comparison_to_zero(c);
-      if (!difference) continue;
-      const std::optional<arith::Affine> form = arith::affine(*difference, inside);
-      if (!form) continue;
-      Expr least = form->rest;
-      bool known = true;
-      for (std::size_t i = 0; i < inside.size(); ++i) {
-        const arith::ConstBound range = analyzer_.bound(inside[i]);
-        known &= range.min > -kFar && range.max < kFar;
-        if (known)
-          least =
-              least + make_index(form->coefficients[i] * (form->coefficients[i] > 0 ? range.min : range.max));
-      }
-      const Expr test = analyzer_.simplify(least < 0);
-      if (known && !as_int(test) && !contains(possible, test)) possible = arith::conjunction(possible, test);
+      const std::optional<Expr> least = difference ? least_over(*difference, inside) : std::nullopt;
+      if (!least) continue;
+      const Expr test = analyzer_.simplify(*least < 0);
+      if (!as_int(test) && !contains(possible, test)) possible = arith::conjunction(possible, test);
     }
     return is_true(possible) ? s : make_stmt<If>(possible, s, Stmt());
+  }
+
+  /// The least value of an affine expression while `loops` run; nothing when it is unknown or leaves 64 bits.
+  std::optional<Expr> least_over(const Expr& e, const std::vector<Var>& loops) {
+    const std::optional<arith::Affine> form = arith::affine(e, loops);
+    if (!form) return std::nullopt;
+    std::int64_t least = 0;
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      const std::int64_t k = form->coefficients[i];
+      if (k == 0) continue;
+      const arith::ConstBound range = analyzer_.bound(loops[i]);
+      std::int64_t term = 0;
+      if (arith::is_inf(range.min) || arith::is_inf(range.max) ||
+          !arith::checked_mul(k, k > 0 ? range.min : range.max, term) ||
+          !arith::checked_add(least, term, least))
+        return std::nullopt;
+    }
+    if (least < -kFar || least > kFar) return std::nullopt;
+    return form->rest + make_index(least);
   }
 
   static bool contains(const Expr& conjunction, const Expr& test) {

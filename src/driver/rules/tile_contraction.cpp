@@ -307,7 +307,8 @@ class Tiling {
     order.push_back(lane);
     if (order.size() > 1) s_.reorder(order);
     s_.vectorize(lane);
-    if (prepared_) s_.prepare(panels_);
+    // Refused where the constant reaches the panels through a block that could not be taken up: then in every call.
+    if (prepared_) attempt(s_, [&](Schedule& s) { s.prepare(panels_); });
   }
 
   /// The rows of a tile side by side: with rows a power of two apart they would share a few sets of the caches.
