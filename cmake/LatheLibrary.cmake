@@ -15,7 +15,9 @@ endif()
 # lathe_warnings(target): the warnings that stay clean; errors in CI (LATHE_WERROR).
 function(lathe_warnings target)
   # The optimiser of GCC 12 warns of what cannot happen inside std::string (its bug 105651) and std::variant.
-  set(doubtful -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-free-nonheap-object)
+  set(doubtful -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-free-nonheap-object
+      # Sources that are compiled together look like headers to it.
+      -Wno-subobject-linkage)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:${doubtful}>
                                            $<$<BOOL:${LATHE_WERROR}>:-Werror>)
 endfunction()

@@ -5,7 +5,7 @@
 namespace lathe::arith {
 namespace {
 
-constexpr int kMaxDepth = 96;
+constexpr int kMaxBoundsDepth = 96;
 
 ConstBound of_type(DataType t) {
   if (t.is_bool()) return {0, 1};
@@ -75,7 +75,8 @@ ConstBound Simplifier::bound_of(const ExprNode* e) const {
   struct Walk {
     const Simplifier& s;
     ConstBound operator()(const ExprNode* e, int depth) const {
-      if (depth > kMaxDepth || e->dtype.is_float() || ++s.visits_ > 4 * kVisits) return of_type(e->dtype);
+      if (depth > kMaxBoundsDepth || e->dtype.is_float() || ++s.visits_ > 4 * kVisits)
+        return of_type(e->dtype);
       ++depth;
       switch (e->kind) {
         case ExprKind::IntImm: {

@@ -5,8 +5,6 @@
 namespace lathe::arith {
 namespace {
 
-const Binary& binary_of(const Term& t) { return *static_cast<const Binary*>(t.atom); }
-
 /// The smallest and largest value of s mod c over all outer values, from what is known of s modulo c.
 struct Phases {
   std::int64_t least, most;

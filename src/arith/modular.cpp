@@ -5,7 +5,7 @@
 namespace lathe::arith {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxModularDepth = 64;
 
 ModularSet normal(std::int64_t coefficient, std::int64_t base) {
   coefficient = magnitude(coefficient);
@@ -13,7 +13,7 @@ ModularSet normal(std::int64_t coefficient, std::int64_t base) {
   return {coefficient, floor_mod(base, coefficient)};
 }
 
-ModularSet add(ModularSet a, ModularSet b) {
+ModularSet plus(ModularSet a, ModularSet b) {
   const std::int64_t g = gcd(a.coefficient, b.coefficient);
   std::int64_t base;
   if (!checked_add(a.base, b.base, base)) {
@@ -58,7 +58,7 @@ ModularSet remainder(ModularSet a, std::int64_t c) {  // c > 0
 ModularSet Simplifier::modular(const Sum& s) const {
   ModularSet m{0, s.constant};
   for (const Term& t : s.terms) {
-    m = add(m, multiply(modular_of(t.atom), {0, t.coefficient}));
+    m = plus(m, multiply(modular_of(t.atom), {0, t.coefficient}));
     if (m.coefficient == 1) return {};
   }
   return m;
@@ -68,7 +68,7 @@ ModularSet Simplifier::modular_of(const ExprNode* e) const {
   struct Walk {
     const Simplifier& s;
     ModularSet operator()(const ExprNode* e, int depth) const {
-      if (depth > kMaxDepth || e->dtype != index_type) return {};
+      if (depth > kMaxModularDepth || e->dtype != index_type) return {};
       ++depth;
       switch (e->kind) {
         case ExprKind::IntImm: return {0, static_cast<const IntImm*>(e)->value};
@@ -87,8 +87,8 @@ ModularSet Simplifier::modular_of(const ExprNode* e) const {
           const auto* b = static_cast<const Binary*>(e);
           const ModularSet x = (*this)(b->a.get(), depth);
           switch (b->op) {
-            case BinaryOp::Add: return add(x, (*this)(b->b.get(), depth));
-            case BinaryOp::Sub: return add(x, multiply((*this)(b->b.get(), depth), {0, -1}));
+            case BinaryOp::Add: return plus(x, (*this)(b->b.get(), depth));
+            case BinaryOp::Sub: return plus(x, multiply((*this)(b->b.get(), depth), {0, -1}));
             case BinaryOp::Mul: return multiply(x, (*this)(b->b.get(), depth));
             case BinaryOp::Min:
             case BinaryOp::Max: return common(x, (*this)(b->b.get(), depth));

@@ -5,7 +5,7 @@
 namespace lathe::arith {
 namespace {
 
-constexpr int kMaxDepth = 96;
+constexpr int kMaxComparedDepth = 96;
 
 bool same_nodes(const ExprNode* a, const ExprNode* b, int depth);
 
@@ -19,7 +19,7 @@ bool same_lists(const std::vector<Expr>& a, const std::vector<Expr>& b, int dept
 
 bool same_nodes(const ExprNode* a, const ExprNode* b, int depth) {
   if (a == b) return true;
-  if (!a || !b || a->kind != b->kind || a->dtype != b->dtype || depth > kMaxDepth) return false;
+  if (!a || !b || a->kind != b->kind || a->dtype != b->dtype || depth > kMaxComparedDepth) return false;
   ++depth;
   switch (a->kind) {
     case ExprKind::IntImm:
@@ -100,7 +100,7 @@ std::uint32_t Simplifier::min_rank(const ExprNode* e) {
     for (const Expr& x : list) r = std::min(r, min_rank(x.get()));
     return r;
   };
-  if (depth_ > 2 * kMaxDepth || ++visits_ > 4 * kVisits) return kNone;
+  if (depth_ > 2 * kMaxComparedDepth || ++visits_ > 4 * kVisits) return kNone;
   ++depth_;
   std::uint32_t r = kNone;
   switch (e->kind) {
@@ -143,7 +143,7 @@ std::uint32_t Simplifier::buffer_rank(const BufferNode* b) const {
 }
 
 int Simplifier::compare_nodes(const ExprNode* a, const ExprNode* b, int depth) const {
-  if (a == b || depth > kMaxDepth) return 0;
+  if (a == b || depth > kMaxComparedDepth) return 0;
   if (!a || !b) return a ? 1 : -1;
   if (int c = three_way(a->kind, b->kind)) return c;
   const auto type = [](DataType t) {

@@ -15,7 +15,7 @@
 namespace lathe::arith {
 namespace {
 
-constexpr int kMaxDepth = 5, kProofSteps = 160;
+constexpr int kMaxProofDepth = 5, kProofSteps = 160;
 
 void divide_content(Sum& s) {
   const std::int64_t g = s.content();
@@ -23,8 +23,6 @@ void divide_content(Sum& s) {
   for (Term& t : s.terms) t.coefficient /= g;
   s.constant = floor_div(s.constant, g);
 }
-
-const Binary& binary_of(const Term& t) { return *static_cast<const Binary*>(t.atom); }
 
 }  // namespace
 
@@ -35,12 +33,12 @@ bool Simplifier::nonnegative(const Sum& s) {
   bool compound = false;
   for (const Term& t : s.terms) compound |= t.atom_class() != AtomClass::Var;
   if (!compound && assumed_.empty() && ranges_.empty()) return false;
-  if (steps_ > 0) return prove(s, kMaxDepth - 1);  // asked from inside a proof
+  if (steps_ > 0) return prove(s, kMaxProofDepth - 1);  // asked from inside a proof
   if (budget_ <= 0) return false;
   steps_ = kProofSteps;
   Sum reduced = s;
   divide_content(reduced);
-  const bool proved = prove(reduced, kMaxDepth);
+  const bool proved = prove(reduced, kMaxProofDepth);
   steps_ = 0;
   return proved;
 }

@@ -5,7 +5,7 @@
 namespace lathe::arith {
 namespace {
 
-constexpr int kMaxDepth = 160;  // deeper expressions are left as they are
+constexpr int kMaxSimplifiedDepth = 160;  // deeper expressions are left as they are
 
 class Deeper {
  public:
@@ -33,7 +33,7 @@ bool map_all(const std::vector<Expr>& in, std::vector<Expr>& out, F f) {
 Expr Simplifier::simplify(const Expr& e) {
   if (!e.defined()) return e;
   Session session(*this);
-  if (depth_ > kMaxDepth || ++visits_ > kVisits) return e;
+  if (depth_ > kMaxSimplifiedDepth || ++visits_ > kVisits) return e;
   Deeper deeper(depth_);
   switch (e.kind()) {
     case ExprKind::IntImm:
@@ -78,7 +78,7 @@ Expr Simplifier::simplify(const Expr& e) {
 
 Sum Simplifier::sum_of(const Expr& e) {
   Session session(*this);
-  if (depth_ > kMaxDepth || ++visits_ > kVisits) return opaque(e);
+  if (depth_ > kMaxSimplifiedDepth || ++visits_ > kVisits) return opaque(e);
   Deeper deeper(depth_);
   switch (e.kind()) {
     case ExprKind::IntImm: return Sum(static_cast<const IntImm*>(e.get())->value);
@@ -106,7 +106,7 @@ Sum Simplifier::read_sum(const Expr& e) {
   auto add = [&](auto&& self, const Expr& x, std::int64_t factor, int depth) -> bool {
     const Binary* b = x.as<Binary>();
     if (const IntImm* c = x.as<IntImm>()) return accumulate(out, Sum(c->value), factor);
-    if (b && depth < kMaxDepth && (b->op == BinaryOp::Add || b->op == BinaryOp::Sub)) {
+    if (b && depth < kMaxSimplifiedDepth && (b->op == BinaryOp::Add || b->op == BinaryOp::Sub)) {
       return factor != INT64_MIN && self(self, b->a, factor, depth + 1) &&
              self(self, b->b, b->op == BinaryOp::Add ? factor : -factor, depth + 1);
     }

@@ -30,6 +30,9 @@ struct Term {
   AtomClass atom_class() const { return static_cast<AtomClass>(key & 0xff); }
 };
 
+/// The operation that a term of the classes Div, Mod, Min or Max is.
+inline const Binary& binary_of(const Term& t) { return *static_cast<const Binary*>(t.atom); }
+
 struct Sum {
   InlineVector<Term, 6> terms;
   std::int64_t constant = 0;

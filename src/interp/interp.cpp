@@ -8,6 +8,7 @@
 #include "interp/compiler.h"
 #include "interp/kinds.h"
 #include "support/error_codes/interp.h"
+#include "support/shape_text.h"
 
 namespace lathe::interp {
 namespace {
@@ -81,11 +82,6 @@ std::vector<std::int64_t> evaluate_all(const std::vector<Expr>& exprs, const Siz
   return values;
 }
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (std::int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return "[" + text + "]";
-}
 std::int64_t elements(const std::vector<std::int64_t>& shape) {
   std::int64_t n = 1;
   for (std::int64_t extent : shape) {

@@ -4,6 +4,7 @@
 
 #include "interp/kinds.h"
 #include "support/error_codes/interp.h"
+#include "support/shape_text.h"
 
 namespace lathe::interp {
 namespace {
@@ -27,12 +28,6 @@ std::int64_t elements(const std::vector<std::int64_t>& shape, const std::vector<
     }
   }
   return n < (std::int64_t{1} << 48) ? n : -1;
-}
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (std::int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return "[" + text + "]";
 }
 
 }  // namespace

@@ -23,25 +23,25 @@
 namespace lathe {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 class Writer {
  public:
-  Json write(const Program& program) {
+  OrderedJson write(const Program& program) {
     for (const Param& p : program->params) {
       if (p.size.defined()) var(p.size.node());
       if (p.buffer.defined()) buffer(p.buffer);
     }
-    Json params = Json::array(), temps = Json::array();
+    OrderedJson params = OrderedJson::array(), temps = OrderedJson::array();
     for (const Param& p : program->params) {
-      Json param{{"role", spelling(p.role)}};
+      OrderedJson param{{"role", spelling(p.role)}};
       if (p.size.defined()) param["size"] = var(p.size.node());
       if (p.buffer.defined()) param["buffer"] = buffer(p.buffer);
       params.push_back(std::move(param));
     }
     for (const Buffer& b : program->temps) temps.push_back(buffer(b));
-    Json body = stmt(program->body);
-    Json out;
+    OrderedJson body = stmt(program->body);
+    OrderedJson out;
     out["format"] = kProgramFormat;
     out["version"] = kProgramVersion;
     out["name"] = program->name;
@@ -88,7 +88,7 @@ class Writer {
     if (!is_new) return number;
     buffers_.push_back(nullptr);  // its place; a shape refers to no buffer, but
                                   // let that not matter here
-    Json out;
+    OrderedJson out;
     out["name"] = b->name;
     out["dtype"] = b->dtype.str();
     out["shape"] = list(b->shape);
@@ -103,7 +103,7 @@ class Writer {
     const int number = at->second;
     if (!is_new) return number;
     reducers_.push_back(nullptr);
-    Json out, a = Json::array(), b = Json::array();
+    OrderedJson out, a = OrderedJson::array(), b = OrderedJson::array();
     for (const Var& v : r->a) a.push_back(var(v.node()));
     for (const Var& v : r->b) b.push_back(var(v.node()));
     out["name"] = r->name;
@@ -117,18 +117,18 @@ class Writer {
     return number;
   }
 
-  Json list(const std::vector<Expr>& exprs) {
-    Json out = Json::array();
+  OrderedJson list(const std::vector<Expr>& exprs) {
+    OrderedJson out = OrderedJson::array();
     for (const Expr& e : exprs) out.push_back(expr(e));
     return out;
   }
-  static Json float_value(double x) {
+  static OrderedJson float_value(double x) {
     if (std::isnan(x)) return "nan";
     if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
     return x;
   }
 
-  Json expr(const Expr& e) {
+  OrderedJson expr(const Expr& e) {
     const Deeper deeper(*this);
     switch (e.kind()) {
 #define X(name) \
@@ -138,56 +138,56 @@ class Writer {
     }
     return nullptr;
   }
-  Json node(const IntImm& n) {
+  OrderedJson node(const IntImm& n) {
     if (n.dtype == index_type) return n.value;
     if (n.dtype.is_bool()) return n.value != 0;
     if (n.dtype == u64) return {"u64", static_cast<std::uint64_t>(n.value)};
     return {n.dtype.str(), n.value};
   }
-  Json node(const FloatImm& n) { return {n.dtype.str(), float_value(n.value)}; }
-  Json node(const VarNode& n) { return {"var", var(&n)}; }
-  Json node(const Binary& n) {
-    Json a = expr(n.a);
+  OrderedJson node(const FloatImm& n) { return {n.dtype.str(), float_value(n.value)}; }
+  OrderedJson node(const VarNode& n) { return {"var", var(&n)}; }
+  OrderedJson node(const Binary& n) {
+    OrderedJson a = expr(n.a);
     return {spelling(n.op), std::move(a), expr(n.b)};
   }
-  Json node(const Not& n) { return {"!", expr(n.a)}; }
-  Json node(const Cast& n) { return {"cast", n.dtype.str(), expr(n.a)}; }
-  Json node(const Select& n) {
-    Json condition = expr(n.condition), if_true = expr(n.if_true);
+  OrderedJson node(const Not& n) { return {"!", expr(n.a)}; }
+  OrderedJson node(const Cast& n) { return {"cast", n.dtype.str(), expr(n.a)}; }
+  OrderedJson node(const Select& n) {
+    OrderedJson condition = expr(n.condition), if_true = expr(n.if_true);
     return {"select", std::move(condition), std::move(if_true), expr(n.if_false)};
   }
-  Json node(const Load& n) {
+  OrderedJson node(const Load& n) {
     const int b = buffer(n.buffer);
-    Json out{"load", b, list(n.indices)};
+    OrderedJson out{"load", b, list(n.indices)};
     if (n.mask.defined()) out.push_back(expr(n.mask));
     return out;
   }
-  Json node(const Call& n) {
-    Json out{"call", spelling(n.op), n.dtype.str(), list(n.args)};
+  OrderedJson node(const Call& n) {
+    OrderedJson out{"call", spelling(n.op), n.dtype.str(), list(n.args)};
     if (n.op == Intrinsic::Extern) out.push_back(n.symbol);
     return out;
   }
-  Json node(const Ramp& n) {
-    Json base = expr(n.base);
+  OrderedJson node(const Ramp& n) {
+    OrderedJson base = expr(n.base);
     return {"ramp", std::move(base), expr(n.stride), n.lanes()};
   }
-  Json node(const Broadcast& n) { return {"broadcast", expr(n.value), n.lanes()}; }
+  OrderedJson node(const Broadcast& n) { return {"broadcast", expr(n.value), n.lanes()}; }
 
-  static void note(Json& out, const Annotations& annotations) {
+  static void note(OrderedJson& out, const Annotations& annotations) {
     if (annotations.empty()) return;
-    Json all = Json::object();
+    OrderedJson all = OrderedJson::object();
     for (const auto& [key, value] : annotations) {
       std::visit([&, &key = key](const auto& v) { all[key] = v; }, value);
     }
     out["annotations"] = std::move(all);
   }
-  Json regions(const std::vector<BufferRegion>& all) {
-    Json out = Json::array();
+  OrderedJson regions(const std::vector<BufferRegion>& all) {
+    OrderedJson out = OrderedJson::array();
     for (const BufferRegion& r : all) {
       const int b = buffer(r.buffer);
-      Json ranges = Json::array();
+      OrderedJson ranges = OrderedJson::array();
       for (const Range& range : r.ranges) {
-        Json min = expr(range.min);
+        OrderedJson min = expr(range.min);
         ranges.push_back({std::move(min), expr(range.extent)});
       }
       out.push_back({{"buffer", b}, {"ranges", std::move(ranges)}});
@@ -195,7 +195,7 @@ class Writer {
     return out;
   }
 
-  Json stmt(const Stmt& s) {
+  OrderedJson stmt(const Stmt& s) {
     const Deeper deeper(*this);
     switch (s.kind()) {
 #define X(name) \
@@ -205,8 +205,8 @@ class Writer {
     }
     return nullptr;
   }
-  Json node(const For& n) {
-    Json out;
+  OrderedJson node(const For& n) {
+    OrderedJson out;
     out["for"] = var(n.var.node());
     out["extent"] = expr(n.extent);
     if (n.for_kind != ForKind::Serial) out["kind"] = spelling(n.for_kind);
@@ -215,12 +215,12 @@ class Writer {
     out["body"] = stmt(n.body);
     return out;
   }
-  Json node(const Block& n) {
-    Json out;
+  OrderedJson node(const Block& n) {
+    OrderedJson out;
     out["block"] = label(n.label);
-    Json iters = Json::array();
+    OrderedJson iters = OrderedJson::array();
     for (const IterVar& i : n.iters) {
-      Json iter{{"var", var(i.var.node())}, {"extent", expr(i.extent)}};
+      OrderedJson iter{{"var", var(i.var.node())}, {"extent", expr(i.extent)}};
       if (i.kind == IterKind::Reduce) iter["kind"] = "reduce";
       iters.push_back(std::move(iter));
     }
@@ -236,8 +236,8 @@ class Writer {
     out["body"] = stmt(n.body);
     return out;
   }
-  Json node(const Store& n) {
-    Json out;
+  OrderedJson node(const Store& n) {
+    OrderedJson out;
     out["store"] = buffer(n.buffer);
     out["indices"] = list(n.indices);
     out["value"] = expr(n.value);
@@ -245,35 +245,36 @@ class Writer {
     if (n.streaming) out["streaming"] = true;
     return out;
   }
-  Json node(const Seq& n) {
-    Json all = Json::array();
+  OrderedJson node(const Seq& n) {
+    OrderedJson all = OrderedJson::array();
     for (const Stmt& s : n.stmts) all.push_back(stmt(s));
     return {{"seq", std::move(all)}};
   }
-  Json node(const If& n) {
-    Json out;
+  OrderedJson node(const If& n) {
+    OrderedJson out;
     out["if"] = expr(n.condition);
     out["then"] = stmt(n.then_case);
     if (n.else_case.defined()) out["else"] = stmt(n.else_case);
     return out;
   }
-  Json node(const Let& n) {
-    Json out;
+  OrderedJson node(const Let& n) {
+    OrderedJson out;
     out["let"] = var(n.var.node());
     out["value"] = expr(n.value);
     out["body"] = stmt(n.body);
     return out;
   }
-  Json node(const Allocate& n) {
-    Json out;
+  OrderedJson node(const Allocate& n) {
+    OrderedJson out;
     out["allocate"] = buffer(n.buffer);
     out["body"] = stmt(n.body);
     return out;
   }
-  Json node(const Evaluate& n) { return {{"evaluate", expr(n.value)}}; }
+  OrderedJson node(const Evaluate& n) { return {{"evaluate", expr(n.value)}}; }
 
   std::unordered_map<const void*, int> numbers_;
-  Json vars_ = Json::array(), buffers_ = Json::array(), labels_ = Json::array(), reducers_ = Json::array();
+  OrderedJson vars_ = OrderedJson::array(), buffers_ = OrderedJson::array(), labels_ = OrderedJson::array(),
+              reducers_ = OrderedJson::array();
   int depth_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "lathe/runtime/c_api.h"
 #include "support/error_codes/runtime.h"
 #include "support/half.h"
+#include "support/shape_text.h"
 
 namespace lathe::runtime {
 
@@ -30,12 +31,6 @@ struct Tensor::Memory {
 };
 
 namespace {
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  return text + "]";
-}
 
 [[noreturn]] void refuse(DLDataType type, const std::vector<std::int64_t>& shape, const std::string& why) {
   throw UserError(code::X001, "tensor " + to_string(type) + " " + shape_text(shape) + ": " + why);

@@ -12,7 +12,7 @@
 namespace lathe::command_line {
 namespace {
 
-struct Options {
+struct BuildArguments {
   std::vector<std::string> workloads, targets, levels, records;
   std::string folder = ".", on_miss = "error", depfile;
   bool list_outputs = false;
@@ -20,7 +20,8 @@ struct Options {
 };
 
 /// The text logs as one store, or --db for reading.
-std::optional<RecordStore> open_records(const Context& context, const Options& options, bool db_given) {
+std::optional<RecordStore> open_records(const Context& context, const BuildArguments& options,
+                                        bool db_given) {
   if (db_given) return open_to_read(context);
   if (options.records.empty()) return std::nullopt;
   RecordStore store = RecordStore::in_memory(store_options());
@@ -32,7 +33,7 @@ std::optional<RecordStore> open_records(const Context& context, const Options& o
 }
 
 /// As make and ninja read it: one of the outputs, and every file that the artefact depends on.
-void write_depfile(const Context& context, const Options& options, bool db_given) {
+void write_depfile(const Context& context, const BuildArguments& options, bool db_given) {
   std::vector<std::string> inputs = options.records;
   if (db_given) inputs.push_back(context.db);
   for (const std::string& t : options.targets)
@@ -61,7 +62,7 @@ void write_depfile(const Context& context, const Options& options, bool db_given
   if (!file.flush()) throw std::runtime_error("build: cannot write the depfile \"" + options.depfile + "\"");
 }
 
-void report(const Context& context, const Options& options, const Artefact& artefact) {
+void report(const Context& context, const BuildArguments& options, const Artefact& artefact) {
   if (context.json) {
     ordered_json files = ordered_json::array(), schedules = ordered_json::array();
     for (const BuiltFile& f : artefact.files) files.push_back(f.name);
@@ -89,7 +90,7 @@ void report(const Context& context, const Options& options, const Artefact& arte
   std::printf("%zu files in %s\n", artefact.files.size(), options.folder.c_str());
 }
 
-int run_build(const Context& context, Options options, bool db_given) {
+int run_build(const Context& context, BuildArguments options, bool db_given) {
   for (const std::string& level : options.levels) options.targets.push_back(level);
   if (options.targets.empty()) options.targets.push_back("host");
   std::vector<Target> targets;
@@ -123,7 +124,7 @@ int run_build(const Context& context, Options options, bool db_given) {
 }  // namespace
 
 void add_build(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BuildArguments>();
   CLI::App* verb = app.add_subcommand(
       "build", "Make objects, a C header and a manifest for production: nothing is tuned or timed");
   verb->add_option("workload", options->workloads, "[NAME=]SPECIFICATION, or a program in JSON")->required();

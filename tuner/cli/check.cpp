@@ -8,12 +8,12 @@
 namespace lathe::command_line {
 namespace {
 
-struct Options {
+struct CheckArguments {
   std::vector<std::string> logs;
   std::string junit, compile_for;
 };
 
-int check_logs(const Context& context, const Options& options) {
+int check_logs(const Context& context, const CheckArguments& options) {
   std::optional<Target> target;
   if (!options.compile_for.empty()) target = Target::parse(options.compile_for);
   std::vector<std::pair<std::string, std::vector<CheckedRecord>>> suites;
@@ -50,7 +50,7 @@ int check_logs(const Context& context, const Options& options) {
 }  // namespace
 
 void add_check(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckArguments>();
   CLI::App* verb =
       app.add_subcommand("check", "Replay every record of logs: do they still mean what was measured?");
   verb->add_option("--records", options->logs, "Text logs (`lathe db export`)")->required()->take_all();

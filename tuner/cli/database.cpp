@@ -12,7 +12,7 @@
 namespace lathe::command_line {
 namespace {
 
-struct Options {
+struct DatabaseArguments {
   std::string spec, output = "-";
   std::vector<std::string> inputs;
   records::Filter filter;
@@ -22,7 +22,7 @@ struct Options {
   double failure_days = -1;
 };
 
-int list(const Context& context, const Options& options) {
+int list(const Context& context, const DatabaseArguments& options) {
   const RecordStore store = open_to_read(context);
   ordered_json all = ordered_json::array();
   for (const records::KeySummary& s : store.summary(options.filter)) {
@@ -67,7 +67,7 @@ int statistics(const Context& context) {
   return kDone;
 }
 
-int best(const Context& context, const Options& options) {
+int best(const Context& context, const DatabaseArguments& options) {
   const records::Query query = record_query(Workload::parse(options.spec), Target::parse(context.target));
   const RecordStore store = open_to_read(context);
   const std::vector<records::Trial> found = store.best(query, options.k);
@@ -83,7 +83,7 @@ int best(const Context& context, const Options& options) {
   return kNoRecord;
 }
 
-int why(const Context& context, const Options& options) {
+int why(const Context& context, const DatabaseArguments& options) {
   const records::Query query = record_query(Workload::parse(options.spec), Target::parse(context.target));
   const RecordStore store = open_to_read(context);
   const records::Lookup found = store.lookup(query);
@@ -103,7 +103,7 @@ int why(const Context& context, const Options& options) {
   return miss ? kNoRecord : kDone;
 }
 
-int export_text(const Context& context, const Options& options) {
+int export_text(const Context& context, const DatabaseArguments& options) {
   const RecordStore store = open_to_read(context);
   records::ExportOptions what;
   what.filter = options.filter;
@@ -126,7 +126,7 @@ ordered_json report(const std::string& from, const records::ImportReport& r) {
           {"targets", r.targets}, {"sessions", r.sessions}, {"trials", r.trials}};
 }
 
-int import_text(const Context& context, const Options& options) {
+int import_text(const Context& context, const DatabaseArguments& options) {
   RecordStore store = open_to_write(context);
   ordered_json all = ordered_json::array();
   for (const std::string& path : options.inputs) {
@@ -138,7 +138,7 @@ int import_text(const Context& context, const Options& options) {
   return kDone;
 }
 
-int merge(const Context& context, const Options& options) {
+int merge(const Context& context, const DatabaseArguments& options) {
   RecordStore store = open_to_write(context);
   ordered_json all = ordered_json::array();
   for (const std::string& path : options.inputs) {
@@ -153,7 +153,7 @@ int merge(const Context& context, const Options& options) {
   return kDone;
 }
 
-int prune(const Context& context, const Options& options) {
+int prune(const Context& context, const DatabaseArguments& options) {
   if (options.keep_top <= 0 && options.failure_days < 0)
     throw std::runtime_error("db prune: say what may go: --keep-top N, --drop-failures DAYS, or both");
   records::PruneOptions what;
@@ -208,7 +208,7 @@ void add_filter(CLI::App& verb, records::Filter& filter) {
 }  // namespace
 
 void add_database(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DatabaseArguments>();
   CLI::App* db = app.add_subcommand("db", "The record store: what is in it, and its upkeep");
   db->require_subcommand(1);
   const auto verb = [&](const char* name, const char* about, std::function<int()> act) {

@@ -18,7 +18,7 @@ using namespace tuner;
 constexpr std::size_t LeastWorkloads = 4, LeastSamples = 128, NetworkSamples = 1000;
 constexpr int Folds = 5;
 
-struct Options {
+struct ModelArguments {
   std::string output, model;
   std::uint64_t seed = 1;
   bool force = false;
@@ -38,7 +38,7 @@ TrainingData read(const Context& context) {
   return all;
 }
 
-int train(const Context& context, const Options& options) {
+int train(const Context& context, const ModelArguments& options) {
   const TrainingData all = read(context);
   if (!options.force && (all.workloads() < LeastWorkloads || all.data.size() < LeastSamples)) {
     std::cerr << "lathe model train: " << all.data.size() << " schedules of " << all.workloads()
@@ -56,7 +56,7 @@ int train(const Context& context, const Options& options) {
   return kDone;
 }
 
-int evaluate(const Context& context, const Options& options) {
+int evaluate(const Context& context, const ModelArguments& options) {
   const TrainingData all = read(context);
   std::vector<ModelMetrics> rows = cross_validate(all, Folds, options.seed);
   if (!options.model.empty()) {
@@ -93,7 +93,7 @@ int evaluate(const Context& context, const Options& options) {
 }  // namespace
 
 void add_model(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ModelArguments>();
   CLI::App* model = app.add_subcommand("model", "Cost models learned from records");
   model->require_subcommand(1);
   const auto verb = [&](const char* name, const char* about) {

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kBatchFormat = 1;
 
-struct Options {
+struct ProposeArguments {
   std::string spec, output = "-", strategy = "evolutionary";
   std::vector<std::string> inputs;
   int count = 64;
@@ -49,7 +49,7 @@ class Collector final : public tuner::Measurer {
   bool stopped = false;
 };
 
-int propose(const Context& context, const Options& options) {
+int propose(const Context& context, const ProposeArguments& options) {
   const Workload workload = Workload::parse(options.spec);
   const Target target = Target::parse(context.target);
   // A copy of what is known: proposing changes nothing.
@@ -171,7 +171,7 @@ records::Trial trial_of(const Batch& batch, const records::KeyRef& key, std::int
   return trial;
 }
 
-void measure_batch(const Batch& batch, const Options& options, tuner::Measurer& measurer,
+void measure_batch(const Batch& batch, const ProposeArguments& options, tuner::Measurer& measurer,
                    RecordStore& results) {
   const records::KeyRef key = results.intern(record_key(batch.workload, batch.target));
   std::vector<tuner::Candidate> candidates;
@@ -203,7 +203,7 @@ void measure_batch(const Batch& batch, const Options& options, tuner::Measurer& 
   results.insert(trials);
 }
 
-int measure(const Context& context, const Options& options) {
+int measure(const Context& context, const ProposeArguments& options) {
   catch_interrupts();
   std::map<std::string, Batch> batches;
   for (const std::string& path : options.inputs) read_batch(path, batches);
@@ -219,7 +219,7 @@ int measure(const Context& context, const Options& options) {
   return kInterrupted;
 }
 
-int ingest(const Context& context, const Options& options) {
+int ingest(const Context& context, const ProposeArguments& options) {
   RecordStore store = open_to_write(context);
   for (const std::string& path : options.inputs) {
     std::ifstream file = open_file("ingest", path);
@@ -232,7 +232,7 @@ int ingest(const Context& context, const Options& options) {
 }  // namespace
 
 void add_propose(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProposeArguments>();
   CLI::App* verb =
       app.add_subcommand("propose", "What to measure next, as a file (see `measure` and `ingest`)");
   verb->add_option("workload", options->spec, "name(key=value,…):dtype, or a program in JSON")->required();
@@ -249,7 +249,7 @@ void add_propose(CLI::App& app, Context& context) {
 }
 
 void add_measure(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProposeArguments>();
   CLI::App* verb = app.add_subcommand("measure", "Measure the candidates of files that `propose` wrote");
   verb->add_option("batch", options->inputs)->required();
   verb->add_option("-o,--output", options->output, "A file; -: standard output")->capture_default_str();
@@ -261,7 +261,7 @@ void add_measure(CLI::App& app, Context& context) {
 }
 
 void add_ingest(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProposeArguments>();
   CLI::App* verb = app.add_subcommand("ingest", "Take results of `measure` into the record store");
   verb->add_option("results", options->inputs)->required();
   add_db(*verb, context);

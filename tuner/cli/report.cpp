@@ -18,7 +18,7 @@
 namespace lathe::command_line {
 namespace {
 
-struct Options {
+struct ReportArguments {
   std::string output = "report.html", peers;
   records::Filter filter;
 };
@@ -83,7 +83,7 @@ std::map<std::string, std::map<std::string, double>> read_peers(const std::strin
   return peers;
 }
 
-std::vector<Subject> collect(const RecordStore& store, const Options& options) {
+std::vector<Subject> collect(const RecordStore& store, const ReportArguments& options) {
   using Group = std::tuple<records::KeyRef, records::Regime, std::string>;
   const auto group_of = [](const records::Trial& t) { return Group(t.key, t.regime, host_class(t)); };
   const auto peers = read_peers(options.peers);
@@ -303,7 +303,7 @@ void chapter(std::ostringstream& out, const Subject& s, std::size_t i) {
   out << "</table>";
 }
 
-int report(const Context& context, const Options& options) {
+int report(const Context& context, const ReportArguments& options) {
   const RecordStore store = open_to_read(context);
   const std::vector<Subject> subjects = collect(store, options);
   std::ostringstream out;
@@ -325,7 +325,7 @@ int report(const Context& context, const Options& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportArguments>();
   CLI::App* verb = app.add_subcommand(
       "report", "One HTML file: curves, best against default and roofline, decisions, failures");
   add_db(*verb, context);

@@ -23,21 +23,21 @@ records::Session find(const RecordStore& store, const std::string& id) {
 }
 
 /// What a session was about, as its trials tell.
-struct Subject {
+struct Tuned {
   Workload workload;
   records::TargetRecord target;
   std::int64_t trials = 0, failed = 0;
   double best_ms = 0, default_ms = 0;
 };
 
-std::vector<Subject> subjects(const RecordStore& store, const Digest& session) {
-  std::map<records::KeyRef, Subject> by_key;
+std::vector<Tuned> tuned_of(const RecordStore& store, const Digest& session) {
+  std::map<records::KeyRef, Tuned> by_key;
   const double again = tuner::reached_by(store.session(session)).default_seconds;
   records::Filter filter;
   filter.session = session;
   store.for_each_trial(filter, [&](const records::Trial& t) {
     auto [at, fresh] = by_key.try_emplace(t.key);
-    Subject& s = at->second;
+    Tuned& s = at->second;
     if (fresh) {
       const records::Winner with_key = store.trial_with_key(t.id).value();
       s.workload.spec = with_key.workload.spec;
@@ -54,8 +54,8 @@ std::vector<Subject> subjects(const RecordStore& store, const Digest& session) {
     if (t.proposal == 0) s.default_ms = again > 0 ? again * 1e3 : ms;
     return true;
   });
-  std::vector<Subject> all;
-  for (auto& [key, subject] : by_key) all.push_back(std::move(subject));
+  std::vector<Tuned> all;
+  for (auto& [key, tuned] : by_key) all.push_back(std::move(tuned));
   return all;
 }
 
@@ -94,13 +94,13 @@ int show(const Context& context, const std::string& id) {
   const records::Session s = find(store, id);
   ordered_json all = as_json(s);
   all["workloads"] = ordered_json::array();
-  for (const Subject& subject : subjects(store, s.uid)) {
-    all["workloads"].push_back({{"workload", subject.workload.spec},
-                                {"target", subject.target.name},
-                                {"trials", subject.trials},
-                                {"failed", subject.failed},
-                                {"best_ms", subject.best_ms},
-                                {"default_ms", subject.default_ms}});
+  for (const Tuned& tuned : tuned_of(store, s.uid)) {
+    all["workloads"].push_back({{"workload", tuned.workload.spec},
+                                {"target", tuned.target.name},
+                                {"trials", tuned.trials},
+                                {"failed", tuned.failed},
+                                {"best_ms", tuned.best_ms},
+                                {"default_ms", tuned.default_ms}});
   }
   if (context.json) {
     print_json(all);
@@ -120,13 +120,13 @@ int show(const Context& context, const std::string& id) {
 }
 
 /// The workload of the library where it still is the same program, for its own schedule rules; else the stored program.
-Workload named(const Subject& subject) {
+Workload named(const Tuned& tuned) {
   try {
-    Workload w = Workload::parse(subject.workload.spec);
-    if (structural_equal(w.program, subject.workload.program)) return w;
+    Workload w = Workload::parse(tuned.workload.spec);
+    if (structural_equal(w.program, tuned.workload.program)) return w;
   } catch (const UserError&) {  // not in this build's library
   }
-  return subject.workload;
+  return tuned.workload;
 }
 
 int resume(Context& context, const std::string& id, TuneVerb& options) {
@@ -139,11 +139,11 @@ int resume(Context& context, const std::string& id, TuneVerb& options) {
       throw std::runtime_error("session " + id + " is running (process " + std::to_string(s.pid) + " on " +
                                s.provenance.host + "); interrupt that process first");
     const Target target = Target::parse(context.target);
-    for (const Subject& subject : subjects(store, s.uid)) {
-      if (subject.target.fingerprint != target.fingerprint())
-        throw std::runtime_error("session " + id + " tuned for " + subject.target.name + ", this is " +
+    for (const Tuned& tuned : tuned_of(store, s.uid)) {
+      if (tuned.target.fingerprint != target.fingerprint())
+        throw std::runtime_error("session " + id + " tuned for " + tuned.target.name + ", this is " +
                                  target.name + "; say which with --target");
-      workloads.push_back(named(subject));
+      workloads.push_back(named(tuned));
     }
     // It may have ended before its first batch.
     if (const std::string spec = tuner::workload_asked(s); workloads.empty() && !spec.empty())

@@ -10,7 +10,7 @@
 namespace lathe::command_line {
 namespace {
 
-struct Options {
+struct ShowArguments {
   std::string spec, as = "loops", after;
   bool steps = false, diff = false, unscheduled = false;
 };
@@ -64,7 +64,7 @@ bool is_record(const std::string& text) {
   return text.size() >= 6 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-int show(const Context& context, const Options& options) {
+int show(const Context& context, const ShowArguments& options) {
   const Target target = Target::parse(context.target);
   Workload workload;
   std::optional<Schedule> chosen;
@@ -94,7 +94,7 @@ int show(const Context& context, const Options& options) {
 }  // namespace
 
 void add_show(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowArguments>();
   CLI::App* verb = app.add_subcommand("show", "Print a workload's schedule in one of its forms");
   verb->add_option("workload", options->spec,
                    "name(key=value,…):dtype, a program in JSON, or a record by leading digits of its id")

@@ -15,7 +15,7 @@
 namespace lathe::command_line {
 namespace {
 
-struct Options {
+struct TrialArguments {
   std::string id, as = "summary";
   bool gdb = false, sanitize = false, here = false;
   double timeout = 60;
@@ -93,7 +93,7 @@ void summarise(const Found& f) {
                 static_cast<long long>(t.proposal));
 }
 
-int show(const Context& context, const Options& options) {
+int show(const Context& context, const TrialArguments& options) {
   const Found found = find(context, options.id);
   if (context.json) {
     print_json(as_json(found));
@@ -118,7 +118,7 @@ int show(const Context& context, const Options& options) {
 }
 
 /// This program again, in this process, under the debugger.
-int debug(const Context& context, const Options& options) {
+int debug(const Context& context, const TrialArguments& options) {
   const tuner::WorkerCommand self = own_command(context);
   std::vector<std::string> words{"gdb", "-ex", "run", "--args", self.program};
   words.insert(words.end(), self.arguments.begin(), self.arguments.end());
@@ -169,7 +169,7 @@ int sanitize(const Context& context, const Found& found, const Target& target) {
   return good ? kDone : kFailed;
 }
 
-Measurement measure(const Context& context, const Options& options, const Found& found,
+Measurement measure(const Context& context, const TrialArguments& options, const Found& found,
                     const Target& target) {
   Schedule s(found.program);
   s.replay(Trace::from_json(found.trial.trace));
@@ -182,7 +182,7 @@ Measurement measure(const Context& context, const Options& options, const Found&
       .at(0);
 }
 
-int rerun(const Context& context, const Options& options) {
+int rerun(const Context& context, const TrialArguments& options) {
   if (options.gdb) return debug(context, options);
   const Found found = find(context, options.id);
   const Target target = Target::parse(context.target);
@@ -214,7 +214,7 @@ int rerun(const Context& context, const Options& options) {
 }  // namespace
 
 void add_trial(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrialArguments>();
   CLI::App* trial = app.add_subcommand("trial", "One attempt of a session: show it, repeat it");
   trial->require_subcommand(1);
   const auto verb = [&](const char* name, const char* about) {
