@@ -1,8 +1,7 @@
 // Blocks become plain statements: bindings are put in for the variables, predicates become ifs. What a block of math mode
 // Fast computes is put into a loop of one iteration with a note that code generation understands.
 
-#include "arith/analyzer.h"
-#include "ir/visitor.h"
+#include "lower/bounded_mutator.h"
 #include "lower/passes.h"
 
 namespace lathe::lower {
@@ -15,21 +14,12 @@ bool is_fast(const Block& block) {
   return note != block.annotations.end() && note->second == Annotation(kFast);
 }
 
-class BlockLowering : public Mutator {
+class BlockLowering : public BoundedMutator {
  public:
-  BlockLowering(const Program& program, bool allow_fast) : allow_fast_(allow_fast) {
-    for (const Param& p : program->params) {
-      if (p.role == ParamRole::Size) analyzer_.bind_size(p.size);
-    }
-  }
+  BlockLowering(const Program& program, bool allow_fast) : BoundedMutator(program), allow_fast_(allow_fast) {}
 
  protected:
-  using Mutator::mutate_node;
-
-  Stmt mutate_node(const For& n, const Stmt& self) override {
-    analyzer_.bind_extent(n.var, n.extent);
-    return with_body(self, mutate(n.body));
-  }
+  using BoundedMutator::mutate_node;
 
   Stmt mutate_node(const Block& n, const Stmt&) override {
     internal_check(!n.init.defined(), "inits are lowered before blocks");
@@ -46,7 +36,6 @@ class BlockLowering : public Mutator {
 
  private:
   bool allow_fast_;
-  arith::Analyzer analyzer_;
 };
 
 }  // namespace

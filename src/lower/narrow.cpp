@@ -3,8 +3,7 @@
 // Address computation in 64 bits costs little on CPUs but vectors of subscripts (gathers, ramps in masks) halve in width.
 // A vector subscript or condition is narrowed when the bounds of all its parts fit 32 bits; scalars stay 64 bits.
 
-#include "arith/analyzer.h"
-#include "ir/visitor.h"
+#include "lower/bounded_mutator.h"
 #include "lower/passes.h"
 
 namespace lathe::lower {
@@ -12,26 +11,18 @@ namespace {
 
 constexpr DataType kNarrow{TypeCode::Index, 32, 1};
 
-class Narrowing : public Mutator {
+class Narrowing : public BoundedMutator {
  public:
-  explicit Narrowing(const Program& program) {
-    for (const Param& p : program->params) {
-      if (p.role == ParamRole::Size) analyzer_.bind_size(p.size);
-    }
-  }
+  using BoundedMutator::BoundedMutator;
 
  protected:
-  using Mutator::mutate_node;
-  Stmt mutate_node(const For& n, const Stmt& self) override {
-    analyzer_.bind_extent(n.var, n.extent);
-    return with_body(self, mutate(n.body));
-  }
+  using BoundedMutator::mutate_node;
   Expr mutate_node(const Binary& n, const Expr& self) override {
     // Comparisons of index vectors (masks) are narrowed as a whole.
     if (is_comparison(n.op) && n.a.dtype().is_vector() && n.a.dtype().is_index() && fits(n.a) && fits(n.b)) {
       return Expr(new Binary(n.op, narrowed(n.a), narrowed(n.b)));
     }
-    return Mutator::mutate_node(n, self);
+    return BoundedMutator::mutate_node(n, self);
   }
 
  private:
@@ -66,8 +57,6 @@ class Narrowing : public Mutator {
     const Binary* b = e.as<Binary>();
     return Expr(new Binary(b->op, narrowed(b->a), narrowed(b->b)));
   }
-
-  arith::Analyzer analyzer_;
 };
 
 }  // namespace

@@ -12,9 +12,8 @@
 
 #include <algorithm>
 
-#include "arith/analyzer.h"
 #include "arith/checked.h"
-#include "ir/visitor.h"
+#include "lower/bounded_mutator.h"
 #include "lower/passes.h"
 #include "lower/renew.h"
 
@@ -85,16 +84,12 @@ void each_hot_guard(const Stmt& s, int below, const OnLoop& on_loop, const OnGua
   }
 }
 
-class Partition : public Mutator {
+class Partition : public BoundedMutator {
  public:
-  explicit Partition(const Program& program) {
-    for (const Param& p : program->params) {
-      if (p.role == ParamRole::Size) analyzer_.bind_size(p.size);
-    }
-  }
+  using BoundedMutator::BoundedMutator;
 
  protected:
-  using Mutator::mutate_node;
+  using BoundedMutator::mutate_node;
 
   Stmt mutate_node(const For& n, const Stmt& self) override {
     analyzer_.bind_extent(n.var, n.extent);
@@ -110,7 +105,7 @@ class Partition : public Mutator {
 
   /// Guards proved by the ranges of the loops vanish here, which is the point of the cut.
   Stmt mutate_node(const If& n, const Stmt& self) override {
-    if (n.else_case.defined()) return Mutator::mutate_node(n, self);
+    if (n.else_case.defined()) return BoundedMutator::mutate_node(n, self);
     const Expr open = unproved(n.condition);
     const Stmt inside = mutate(n.then_case);
     return is_true(open) ? inside : make_stmt<If>(open, inside, Stmt());
@@ -122,7 +117,7 @@ class Partition : public Mutator {
       if (const Expr open = unproved(n.condition); !open.same_as(n.condition))
         return mutate(Expr(new Select(open, n.if_true, n.if_false)));
     }
-    return Mutator::mutate_node(n, self);
+    return BoundedMutator::mutate_node(n, self);
   }
 
  private:
@@ -332,7 +327,6 @@ class Partition : public Mutator {
                           loop.axis, loop.annotations);
   }
 
-  arith::Analyzer analyzer_;
   int depth_ = 0;
 };
 

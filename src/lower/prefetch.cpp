@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "arith/regions.h"
-#include "ir/visitor.h"
+#include "lower/bounded_mutator.h"
 #include "lower/passes.h"
 
 namespace lathe::lower {
@@ -52,16 +52,12 @@ Stmt prefetch_lines(const BufferRegion& box) {
   return body;
 }
 
-class Prefetching : public Mutator {
+class Prefetching : public BoundedMutator {
  public:
-  explicit Prefetching(const Program& program) {
-    for (const Param& p : program->params) {
-      if (p.role == ParamRole::Size) analyzer_.bind_size(p.size);
-    }
-  }
+  using BoundedMutator::BoundedMutator;
 
  protected:
-  using Mutator::mutate_node;
+  using BoundedMutator::mutate_node;
   Stmt mutate_node(const For& n, const Stmt& self) override {
     analyzer_.bind_extent(n.var, n.extent);
     Stmt body = mutate(n.body);
@@ -82,9 +78,6 @@ class Prefetching : public Mutator {
     stmts.push_back(body);
     return with_body(self, make_seq(std::move(stmts)));
   }
-
- private:
-  arith::Analyzer analyzer_;
 };
 
 }  // namespace

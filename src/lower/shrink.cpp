@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "arith/block_access.h"
-#include "ir/visitor.h"
+#include "lower/bounded_mutator.h"
 #include "lower/passes.h"
 #include "lower/renew.h"
 
@@ -45,21 +45,12 @@ class AccessedRegion : public Visitor {
   std::vector<arith::Domain> over_;
 };
 
-class Shrinking : public Mutator {
+class Shrinking : public BoundedMutator {
  public:
-  explicit Shrinking(const Program& program) {
-    for (const Param& p : program->params) {
-      if (p.role == ParamRole::Size) analyzer_.bind_size(p.size);
-    }
-  }
+  using BoundedMutator::BoundedMutator;
 
  protected:
-  using Mutator::mutate_node;
-
-  Stmt mutate_node(const For& n, const Stmt& self) override {
-    analyzer_.bind_extent(n.var, n.extent);
-    return with_body(self, mutate(n.body));
-  }
+  using BoundedMutator::mutate_node;
 
   Stmt mutate_node(const Allocate& n, const Stmt&) override {
     AccessedRegion accessed(n.buffer, analyzer_);
@@ -132,7 +123,6 @@ class Shrinking : public Mutator {
     return indices;
   }
 
-  arith::Analyzer analyzer_;
   std::unordered_map<const BufferNode*, Plan> plans_;
 };
 

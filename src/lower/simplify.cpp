@@ -1,7 +1,6 @@
 // Expressions simplified in the context of their loops and guards; what does nothing is dropped.
 
-#include "arith/analyzer.h"
-#include "ir/visitor.h"
+#include "lower/bounded_mutator.h"
 #include "lower/passes.h"
 
 namespace lathe::lower {
@@ -12,16 +11,12 @@ bool does_nothing(const Stmt& s) {
   return seq && seq->stmts.empty();
 }
 
-class Simplification : public Mutator {
+class Simplification : public BoundedMutator {
  public:
-  explicit Simplification(const Program& program) {
-    for (const Param& p : program->params) {
-      if (p.role == ParamRole::Size) analyzer_.bind_size(p.size);
-    }
-  }
+  using BoundedMutator::BoundedMutator;
 
  protected:
-  using Mutator::mutate_node;
+  using BoundedMutator::mutate_node;
 
   Stmt mutate_node(const For& n, const Stmt& self) override {
     const Expr extent = analyzer_.simplify(n.extent);
@@ -82,9 +77,6 @@ class Simplification : public Mutator {
     }
     return make_seq(std::move(stmts));
   }
-
- private:
-  arith::Analyzer analyzer_;
 };
 
 }  // namespace
