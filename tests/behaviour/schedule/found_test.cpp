@@ -373,3 +373,18 @@ TEST_CASE("a larger copy does not disappear into the producer of what it copies"
   }
   CHECK(disagreement(s) == "");
 }
+
+TEST_CASE("padding leaves alone what is stored in another layout") {
+  Tensor a = placeholder("a", {5, 17}, f32), w = placeholder("w", {17, 4}, f32, Constant);
+  Axis r = reduce_axis(17, "r");
+  Tensor y = compute("y", {5, 4}, [&](Var i, Var j) { return sum(a(i, r) * w(r, j), {r}); });
+  Schedule s(program("p", {a, w}, {y}));
+  const BlockRef packed = s.transform_layout(s.block(y), w, [](const std::vector<Var>& v) {
+    return std::vector<Expr>{v[1], floormod(v[0], 2), floordiv(v[0], 2)};
+  });
+  const auto l = s.loops<2>(packed);
+  CHECK_FALSE(s.can([&](Schedule& t) { t.split(l[0], {_, 5}, Tail::Pad); }));
+  s.split(l[1], {_, 3}, Tail::Pad);
+  s.split(l[0], {_, 5});
+  CHECK(disagreement(s) == "");
+}
