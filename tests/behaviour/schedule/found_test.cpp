@@ -388,3 +388,24 @@ TEST_CASE("padding leaves alone what is stored in another layout") {
   s.split(l[0], {_, 5});
   CHECK(disagreement(s) == "");
 }
+
+TEST_CASE("partial results of reductions whose lengths are known at run time") {
+  for (auto [m, n] : {std::pair<std::int64_t, std::int64_t>{0, 5}, {5, 0}, {1, 1}, {7, 9}, {3, 31}}) {
+    for (int way = 0; way < 4; ++way) {
+      INFO(m << " x " << n << ", way " << way);
+      Var rows = size("m"), columns = size("n");
+      Tensor a = placeholder("a", {rows, 5, columns}, i32);
+      Axis p = reduce_axis(5, "p"), r = reduce_axis(columns, "r");
+      Tensor b = compute("b", {rows}, [&](Var i) { return sum(a(i, p, r), {p, r}); });
+      Schedule s(program("p", {rows, columns, a}, {b}));
+      const BlockRef B = s.block(b);
+      const auto l = s.loops<3>(B);
+      const auto q =
+          way == 3 ? s.split(l[1], {_, 3})
+                   : s.split(way == 2 ? s.fuse(l[1], l[2]) : l[2], {_, 4}, way ? Tail::Peel : Tail::Guard);
+      const BlockRef part = s.rfactor(B, q[way == 1 ? 0 : 1], way % 2);
+      if (way % 2 == 0) s.vectorize(s.loops(part).back());
+      CHECK(disagreement(s, {m, n}) == "");
+    }
+  }
+}
