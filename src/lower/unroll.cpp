@@ -1,5 +1,7 @@
 // Unrolled loops: the body once for each iteration, with the variable put in.
 
+#include <algorithm>
+
 #include "arith/analyzer.h"
 #include "ir/visitor.h"
 #include "lower/passes.h"
@@ -27,7 +29,7 @@ class Unrolling : public Mutator {
     Stmt body = mutate(n.body);
     if (n.for_kind != ForKind::Unrolled) return with_body(self, body);
     const std::optional<std::int64_t> extent = as_int(n.extent);
-    if (!extent || *extent * count_statements(body) > kMaxStatements) {
+    if (!extent || *extent > kMaxStatements / std::max<std::int64_t>(1, count_statements(body))) {
       return make_stmt<For>(n.var, n.extent, ForKind::Serial, body, ThreadAxis::None, n.annotations);
     }
     std::vector<Stmt> copies;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/expr_limits.h"
 #include "schedule/edit.h"
 #include "schedule/legality.h"
 #include "schedule/placement.h"
@@ -63,10 +64,8 @@ void need_whole(const Edit& edit, const Stmt& self) {
 /// Many blocks inlined into one another make an expression that cannot be walked any more.
 void need_shallow(const Edit& edit, const Block& fresh, const Stmt& self) {
   walk(fresh.body, {}, [&](const Expr& e) {
-    if (e.get()->depth > kMaxExprDepth) {
-      edit.refuse(code::S076,
-                  "the expression of block \"" + fresh.name() + "\" would be a chain of more than " +
-                      std::to_string(kMaxExprDepth) + " operations",
+    if (const ExprExcess much = excess(e)) {
+      edit.refuse(code::S076, "the expression of block \"" + fresh.name() + "\" would be " + much.what,
                   {{self.get(), "here"}},
                   "place it with " + std::string(edit.step().op == "compute_inline" ? "" : "reverse_") +
                       "compute_at");

@@ -113,7 +113,8 @@ void run_rfactor(Edit& edit) {
     }
     if (block.iters[i].kind != IterKind::Reduce) continue;
     for (const Var& v : free_vars(block.bindings[i])) {
-      if (std::find(reducing.begin(), reducing.end(), v.node()) == reducing.end()) {
+      if (std::find(reducing.begin(), reducing.end(), v.node()) == reducing.end() &&
+          !is_size(edit.program(), v)) {
         edit.refuse(code::S061, "the reduction's bounds depend on loop \"" + v.name() + "\"",
                     {{self.get(), "here"}});
       }
@@ -168,7 +169,7 @@ void run_rfactor(Edit& edit) {
     }
     const Expr condition = substitute(c, loop_values);
     for (const Var& v : free_vars(c)) {
-      if (loop_values.count(v.node())) continue;
+      if (loop_values.count(v.node()) || is_size(edit.program(), v)) continue;
       edit.refuse(code::S061,
                   "the condition " + to_string(c) + " ties the reduction to loop \"" + v.name() + "\"",
                   {{self.get(), "here"}});

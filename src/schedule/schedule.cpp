@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "schedule/arguments.h"
 #include "schedule/edit.h"
 #include "schedule/legality.h"
 #include "schedule/nesting.h"
@@ -14,10 +15,35 @@ using schedule::Edit;
 using schedule::make_step;
 using schedule::to_args;
 
+namespace {
+
+/// An error of a query, which is no step of the trace, or of a call that is none of this schedule's.
+[[noreturn]] void refuse_query(Code code, std::string text, Site site) {
+  throw ScheduleError(
+      code, Message([=] { return text + "\n  at " + site.file_name() + ":" + std::to_string(site.line()); }));
+}
+
+/// A schedule that was moved from holds nothing.
+template <class Pointer>
+auto& held(const Pointer& state, Site site = Site::current()) {
+  if (!state) refuse_query(code::S077, "this schedule was moved from, and holds no program any more", site);
+  return *state;
+}
+
+/// An enumerator's word; a value that is none of the enumeration's is refused under this name.
+template <std::size_t N, class Enum>
+std::string word(const char* const (&names)[N], Enum value) {
+  const auto at = static_cast<std::size_t>(value);
+  return at < N ? names[at] : "?";
+}
+
+}  // namespace
+
 Schedule::Schedule(Program program) : Schedule(std::move(program), Chooser()) {}
 
 Schedule::Schedule(Program program, Chooser chooser) : state_(std::make_unique<State>()) {
-  internal_check(program.defined(), "a schedule needs a program");
+  if (!program.defined())
+    throw ScheduleError(code::S077, Message([] { return std::string("a schedule of an empty Program"); }));
   state_->original = program;
   state_->program = std::move(program);
   state_->chooser = std::move(chooser);
@@ -28,20 +54,22 @@ Schedule::~Schedule() = default;
 Schedule::Schedule(Schedule&&) noexcept = default;
 Schedule& Schedule::operator=(Schedule&&) noexcept = default;
 
-Schedule Schedule::fork() const { return Schedule(std::make_unique<State>(*state_)); }
+Schedule Schedule::fork() const { return Schedule(std::make_unique<State>(held(state_))); }
 
-const Program& Schedule::program() const { return state_->program; }
-const Program& Schedule::original() const { return state_->original; }
-const Trace& Schedule::trace() const { return state_->trace; }
+const Program& Schedule::program() const { return held(state_).program; }
+const Program& Schedule::original() const { return held(state_).original; }
+const Trace& Schedule::trace() const { return held(state_).trace; }
 
 std::vector<Handle> Schedule::apply(Instruction step, Site site) {
   if (step.site.empty()) step.site = std::string(site.file_name()) + ":" + std::to_string(site.line());
   if (step.op.starts_with("sample_") && !next_decision_.empty())
     step.decision = std::exchange(next_decision_, {});
-  Edit edit(*state_, step, site);
+  Edit edit(held(state_, site), step, site);
   const schedule::Primitive* primitive = schedule::find_primitive(step.op);
   if (!primitive)
     edit.refuse(code::S004, "no primitive has this name", {}, "see docs/schedule.md for the list");
+  if (const std::string why = schedule::unusable_argument(step); !why.empty())
+    refuse_query(code::S003, why, site);
   schedule::need_outermost(edit);
   primitive->run(edit);
   schedule::need_private_or_separate(edit);
@@ -164,12 +192,6 @@ std::optional<std::uint32_t> known_handle(const Schedule::State& state, const No
   return std::nullopt;
 }
 
-/// An error of a query, which is no step of the trace.
-[[noreturn]] void refuse_query(Code code, std::string text, Site site) {
-  throw ScheduleError(
-      code, Message([=] { return text + "\n  at " + site.file_name() + ":" + std::to_string(site.line()); }));
-}
-
 std::string block_names(const Program& program) {
   std::string names;
   schedule::for_each_block(program->body, [&](const Block& b, const Stmt&) {
@@ -185,12 +207,12 @@ std::vector<BlockRef> Schedule::blocks(Site site) {
   std::vector<BlockRef> out;
   std::int64_t position = 0;
   std::vector<std::pair<std::int64_t, Label>> all;
-  schedule::for_each_block(program()->body, [&](const Block& b, const Stmt&) {
+  schedule::for_each_block(held(state_, site).program->body, [&](const Block& b, const Stmt&) {
     all.emplace_back(position++, b.label);
     return true;
   });
   for (auto& [at, label] : all) {
-    if (auto id = known_handle(*state_, label.get())) {
+    if (auto id = known_handle(held(state_), label.get())) {
       out.push_back(BlockRef(*id));
       continue;
     }
@@ -204,7 +226,7 @@ std::vector<BlockRef> Schedule::blocks(Site site) {
 BlockRef Schedule::block(const std::string& name, Site site) {
   std::int64_t position = -1, found = -1;
   const LabelNode* label = nullptr;
-  schedule::for_each_block(program()->body, [&](const Block& b, const Stmt&) {
+  schedule::for_each_block(held(state_, site).program->body, [&](const Block& b, const Stmt&) {
     ++position;
     if (b.name() == name && !label) {
       found = position;
@@ -218,7 +240,7 @@ BlockRef Schedule::block(const std::string& name, Site site) {
         "block(\"" + name + "\"): the program has no block of this name\n  blocks: " + block_names(program()),
         site);
   }
-  if (auto id = known_handle(*state_, label)) return BlockRef(*id);
+  if (auto id = known_handle(held(state_), label)) return BlockRef(*id);
   Instruction step = make_step("get_block", found);
   step.comment = name;
   return as_blocks(apply(std::move(step), site))[0];
@@ -241,10 +263,10 @@ Buffer buffer_for(const Schedule::State& state, const Tensor& tensor, const char
 }  // namespace
 
 BlockRef Schedule::block(const Tensor& tensor, Site site) {
-  const Buffer buffer = buffer_for(*state_, tensor, "block", site);
+  const Buffer buffer = buffer_for(held(state_), tensor, "block", site);
   // The last writer: of a decomposed reduction the update, of a cached write the store.
   std::string name;
-  schedule::for_each_block(program()->body, [&](const Block& b, const Stmt&) {
+  schedule::for_each_block(held(state_, site).program->body, [&](const Block& b, const Stmt&) {
     for (const BufferRegion& w : b.writes) {
       if (w.buffer.same_as(buffer)) name = b.name();
     }
@@ -261,10 +283,10 @@ BlockRef Schedule::block(const Tensor& tensor, Site site) {
 
 std::vector<LoopRef> Schedule::loops(BlockRef block, Site site) {
   const Instruction step = make_step("get_loops", block);
-  Edit edit(*state_, step, site);
+  Edit edit(held(state_, site), step, site);
   std::vector<LoopRef> out;
   for (const Stmt& s : schedule::loops_on(edit.block(0))) {
-    if (auto id = known_handle(*state_, s.as<For>()->var.node()))
+    if (auto id = known_handle(held(state_), s.as<For>()->var.node()))
       out.push_back(LoopRef(*id));
     else
       return as_loops(apply(make_step("get_loops", block), site));
@@ -318,16 +340,16 @@ std::string Schedule::name(BlockRef block, Site site) const { return get(block, 
 
 const For& Schedule::get(LoopRef loop, Site site) const {
   const Instruction step = make_step("get", loop);
-  return *Edit(*state_, step, site).loop(0).back().as<For>();
+  return *Edit(held(state_, site), step, site).loop(0).back().as<For>();
 }
 
 const Block& Schedule::get(BlockRef block, Site site) const {
   const Instruction step = make_step("get", block);
-  return *Edit(*state_, step, site).block(0).back().as<Block>();
+  return *Edit(held(state_, site), step, site).block(0).back().as<Block>();
 }
 
 std::int64_t Schedule::value(const Factor& factor, Site site) const {
-  const std::vector<HandleEntry>& handles = state_->handles;
+  const std::vector<HandleEntry>& handles = held(state_).handles;
   if (factor.id() >= handles.size() || handles[factor.id()].node.get() != factor.get()) {
     refuse_query(code::S001, "value: the factor is empty or belongs to another schedule", site);
   }
@@ -353,8 +375,7 @@ std::vector<LoopRef> Schedule::split_list(LoopRef loop, const std::vector<SplitF
       list.push_back(Arg(f.value));
   }
   static const char* const tails[] = {"Tail::Guard", "Tail::Peel", "Tail::Pad"};
-  return as_loops(
-      apply(make_step("split", loop, std::move(list), Symbol{tails[static_cast<int>(tail)]}), site));
+  return as_loops(apply(make_step("split", loop, std::move(list), Symbol{word(tails, tail)}), site));
 }
 
 LoopRef Schedule::fuse(const std::vector<LoopRef>& loops, Site site) {
@@ -369,7 +390,7 @@ void Schedule::unroll(LoopRef loop, Site site) { apply(make_step("unroll", loop)
 void Schedule::bind(LoopRef loop, ThreadAxis axis, Site site) {
   static const char* const axes[] = {"None",    "BlockX",  "BlockY",  "BlockZ",
                                      "ThreadX", "ThreadY", "ThreadZ", "VThread"};
-  apply(make_step("bind", loop, Symbol{std::string("ThreadAxis::") + axes[static_cast<int>(axis)]}), site);
+  apply(make_step("bind", loop, Symbol{"ThreadAxis::" + word(axes, axis)}), site);
 }
 void Schedule::annotate(LoopRef loop, const std::string& key, std::int64_t value, Site site) {
   apply(make_step("annotate", loop, key, value), site);
@@ -382,7 +403,7 @@ void Schedule::partition(LoopRef loop, Site site) { apply(make_step("partition",
 namespace {
 Symbol scope_symbol(Scope scope) {
   static const char* const names[] = {"Global", "Shared", "Local", "Fragment"};
-  return Symbol{std::string("Scope::") + names[static_cast<int>(scope)]};
+  return Symbol{"Scope::" + word(names, scope)};
 }
 }  // namespace
 
@@ -402,7 +423,8 @@ BlockRef Schedule::cache_read(BlockRef block, int buffer, Scope scope, Site site
 }
 BlockRef Schedule::cache_read(BlockRef block, const Tensor& tensor, Scope scope, Site site) {
   return cache_read(
-      block, schedule::read_position(get(block, site), buffer_for(*state_, tensor, "cache_read", site), site),
+      block,
+      schedule::read_position(get(block, site), buffer_for(held(state_), tensor, "cache_read", site), site),
       scope, site);
 }
 BlockRef Schedule::cache_write(BlockRef block, Scope scope, Site site) {
@@ -439,7 +461,7 @@ BlockRef Schedule::transform_layout(BlockRef block, int buffer, const IndexMap& 
 BlockRef Schedule::transform_layout(BlockRef block, const Tensor& tensor,
                                     const std::function<std::vector<Expr>(const std::vector<Var>&)>& map,
                                     Site site) {
-  const Buffer buffer = buffer_for(*state_, tensor, "transform_layout", site);
+  const Buffer buffer = buffer_for(held(state_), tensor, "transform_layout", site);
   IndexMap index_map;
   for (int i = 0; i < buffer->rank(); ++i) index_map.from.push_back(Var("i" + std::to_string(i)));
   index_map.to = map(index_map.from);
@@ -457,15 +479,16 @@ void Schedule::assume_aligned(const std::string& parameter, std::int64_t bytes, 
 }
 void Schedule::math(BlockRef block, MathMode mode, Site site) {
   static const char* const modes[] = {"MathMode::Exact", "MathMode::Contract", "MathMode::Fast"};
-  apply(make_step("math", block, Symbol{modes[static_cast<int>(mode)]}), site);
+  apply(make_step("math", block, Symbol{word(modes, mode)}), site);
 }
 void Schedule::prefetch(BlockRef block, int buffer, LoopRef loop, int distance, Site site) {
   apply(make_step("prefetch", block, std::int64_t{buffer}, loop, std::int64_t{distance}), site);
 }
 void Schedule::prefetch(BlockRef block, const Tensor& tensor, LoopRef loop, int distance, Site site) {
-  prefetch(block,
-           schedule::read_position(get(block, site), buffer_for(*state_, tensor, "prefetch", site), site),
-           loop, distance, site);
+  prefetch(
+      block,
+      schedule::read_position(get(block, site), buffer_for(held(state_), tensor, "prefetch", site), site),
+      loop, distance, site);
 }
 BlockRef Schedule::blockize(LoopRef loop, Site site) {
   return as_blocks(apply(make_step("blockize", loop), site))[0];
@@ -485,7 +508,7 @@ std::vector<Factor> Schedule::sample_perfect_tile(LoopRef loop, int n, std::int6
   std::vector<Factor> out;
   for (const Handle& h :
        apply(make_step("sample_perfect_tile", loop, std::int64_t{n}, max_innermost), site)) {
-    out.push_back(as_factor(*state_, h));
+    out.push_back(as_factor(held(state_), h));
   }
   return out;
 }
@@ -494,14 +517,14 @@ std::vector<Factor> Schedule::sample_tile(LoopRef loop, int n, std::int64_t max_
   std::vector<Factor> out;
   for (const Handle& h :
        apply(make_step("sample_tile", loop, std::int64_t{n}, max_innermost, to_args(choices)), site)) {
-    out.push_back(as_factor(*state_, h));
+    out.push_back(as_factor(held(state_), h));
   }
   return out;
 }
 Factor Schedule::sample_choice(const std::vector<std::int64_t>& choices, const std::string& name, Site site) {
   Instruction step = make_step("sample_choice", to_args(choices));
   if (!name.empty()) step.args.emplace_back(name);
-  return as_factor(*state_, apply(std::move(step), site)[0]);
+  return as_factor(held(state_), apply(std::move(step), site)[0]);
 }
 LoopRef Schedule::sample_compute_location(BlockRef block, Site site) {
   return as_loops(apply(make_step("sample_compute_location", block), site))[0];

@@ -64,6 +64,18 @@ std::vector<bool> stored_along(const Block& block, const Buffer& buffer, const V
   return out;
 }
 
+/// Does the block store where the variable is a part of a subscript: the buffer is laid out in another way?
+bool stores_at_parts(const Block& block, const Var& var) {
+  bool found = false;
+  walk(block.body, [&](const Stmt& s) {
+    const Store* store = s.as<Store>();
+    for (std::size_t d = 0; store && d < store->indices.size(); ++d)
+      found = found || (store->indices[d].get() != var.get() && mentions(store->indices[d], var));
+    return true;
+  });
+  return found;
+}
+
 /// The block with domain `extent` for variable `at`; values stored beyond the old domain are 0 unless they are `defined`.
 std::unique_ptr<Block> widen(const Block& block, int at, const Expr& extent, bool defined) {
   auto out = copy(block);
@@ -110,8 +122,12 @@ void split_padded(Edit& edit, const Path& path, const std::vector<Expr>& extents
                   {{self.get(), "here"}}, "put a cache_write between, or use Tail::Guard or Tail::Peel");
     }
   }
+  if (stores_at_parts(block, block.iters[at].var)) {
+    edit.refuse(code::S012,
+                "block \"" + block.name() + "\" stores at parts of \"" + block.iters[at].var.name() + "\"",
+                {{self.get(), "here"}}, "pad before transform_layout, or use Tail::Guard or Tail::Peel");
+  }
 
-  Stmt body = edit.body();
   auto wide = widen(block, at, covered, reads_are_defined(edit, block, self, at, covered));
   BufferMap renamed;
   for (const BufferRegion& w : block.writes) {

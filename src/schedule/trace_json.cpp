@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::ordered_json;
 constexpr int kVersion = 1;
-constexpr int kMaxDepth = 64;
+constexpr int kMaxDepth = kMaxExprDepth + 4;  // what is written can be read
 
 // ---- writing -----------------------------------------------------------------------------------------------------
 

@@ -164,6 +164,11 @@ void bind_sizes(arith::Analyzer& analyzer, const Program& program) {
   }
 }
 
+bool is_size(const Program& program, const Var& var) {
+  return std::any_of(program->params.begin(), program->params.end(),
+                     [&](const Param& p) { return p.role == ParamRole::Size && p.size.same_as(var); });
+}
+
 Stmt rebind(const Stmt& stmt, const VarMap& map, const Expr& guard, arith::Analyzer& analyzer) {
   auto renew = [&](const Expr& e) {
     Expr fresh = substitute(e, map);

@@ -42,6 +42,8 @@ bool contains(const Stmt& root, const StmtNode* node);
 void bind_path(arith::Analyzer& analyzer, const Path& path);
 /// Tells the analyzer that the size parameters are >= 0.
 void bind_sizes(arith::Analyzer& analyzer, const Program& program);
+/// Is the variable a size parameter, the same wherever it is mentioned?
+bool is_size(const Program& program, const Var& var);
 
 /// Replaces loop variables in the headers below `stmt` (extents, bindings, predicates), simplifying what changed, and adds
 /// `guard` to the predicate of each outermost block. `analyzer` knows the loops above.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ir/expr_limits.h"
 #include "ir/visitor.h"
 #include "support/error_codes/te.h"
 #include "te/nodes.h"
@@ -33,11 +34,12 @@ class ScopeCheck {
   }
 
   void check(const Expr& e, const std::vector<Axis>& axes) const {
-    if (e.get()->depth > kMaxExprDepth) {
-      refuse(code::D013,
-             what_ + ": its expression is a chain of more than " + std::to_string(kMaxExprDepth) +
-                 " operations; sum with a reduction, or put parts into computes of their own",
-             compute_.site);
+    if (const ExprExcess much = excess(e)) {
+      const std::string way_out = much.is_deep
+                                      ? "sum with a reduction, or put parts into computes of their own"
+                                      : "put parts that are used again into computes of their own";
+      refuse(much.is_deep ? code::D013 : code::D014,
+             what_ + ": its expression is " + much.what + "; " + way_out, compute_.site);
     }
     walk(e, [&](const Expr& x) {
       if (const VarNode* v = x.as<VarNode>()) check(v, axes);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/expr_limits.h"
 #include "ir/numbers.h"
 #include "ir/visitor.h"
 #include "support/error_codes/te.h"
@@ -56,6 +57,10 @@ Reducer reducer(std::string name, std::vector<DataType> dtypes,
                         !mentions_any(node->result[i], [&](const VarNode* v) { return !is_own(v); });
     bool loads = false;
     for (const Expr& e : {identity[i], node->result[i]}) {
+      if (const ExprExcess much = excess(e)) {
+        refuse(much.is_deep ? code::D013 : code::D014,
+               what + ": result " + std::to_string(i) + " is " + much.what, site);
+      }
       walk(e, [&](const Expr& x) {
         loads |= x.kind() == ExprKind::Load;
         return !loads;

@@ -373,3 +373,39 @@ TEST_CASE("a larger copy does not disappear into the producer of what it copies"
   }
   CHECK(disagreement(s) == "");
 }
+
+TEST_CASE("padding leaves alone what is stored in another layout") {
+  Tensor a = placeholder("a", {5, 17}, f32), w = placeholder("w", {17, 4}, f32, Constant);
+  Axis r = reduce_axis(17, "r");
+  Tensor y = compute("y", {5, 4}, [&](Var i, Var j) { return sum(a(i, r) * w(r, j), {r}); });
+  Schedule s(program("p", {a, w}, {y}));
+  const BlockRef packed = s.transform_layout(s.block(y), w, [](const std::vector<Var>& v) {
+    return std::vector<Expr>{v[1], floormod(v[0], 2), floordiv(v[0], 2)};
+  });
+  const auto l = s.loops<2>(packed);
+  CHECK_FALSE(s.can([&](Schedule& t) { t.split(l[0], {_, 5}, Tail::Pad); }));
+  s.split(l[1], {_, 3}, Tail::Pad);
+  s.split(l[0], {_, 5});
+  CHECK(disagreement(s) == "");
+}
+
+TEST_CASE("partial results of reductions whose lengths are known at run time") {
+  for (auto [m, n] : {std::pair<std::int64_t, std::int64_t>{0, 5}, {5, 0}, {1, 1}, {7, 9}, {3, 31}}) {
+    for (int way = 0; way < 4; ++way) {
+      INFO(m << " x " << n << ", way " << way);
+      Var rows = size("m"), columns = size("n");
+      Tensor a = placeholder("a", {rows, 5, columns}, i32);
+      Axis p = reduce_axis(5, "p"), r = reduce_axis(columns, "r");
+      Tensor b = compute("b", {rows}, [&](Var i) { return sum(a(i, p, r), {p, r}); });
+      Schedule s(program("p", {rows, columns, a}, {b}));
+      const BlockRef B = s.block(b);
+      const auto l = s.loops<3>(B);
+      const auto q =
+          way == 3 ? s.split(l[1], {_, 3})
+                   : s.split(way == 2 ? s.fuse(l[1], l[2]) : l[2], {_, 4}, way ? Tail::Peel : Tail::Guard);
+      const BlockRef part = s.rfactor(B, q[way == 1 ? 0 : 1], way % 2);
+      if (way % 2 == 0) s.vectorize(s.loops(part).back());
+      CHECK(disagreement(s, {m, n}) == "");
+    }
+  }
+}

@@ -130,3 +130,16 @@ TEST_CASE("primitives that are refused leave the schedule as it was") {
   CHECK(s.program().same_as(before));
   CHECK(s.trace().steps.size() == steps);
 }
+
+TEST_CASE("an unrolled loop of more iterations than 64 bits count statements stays a loop") {
+  for (std::int64_t n : {std::int64_t{1} << 31, std::int64_t{1} << 61, std::int64_t{1} << 62}) {
+    Tensor x = placeholder("x", {1}, i8);
+    Axis r = reduce_axis(n, "r");
+    Tensor y = compute("y", {1}, [&](Var i) { return sum(x(i), {r}); });
+    Schedule s(program("p", {x}, {y}));
+    const auto l = s.loops<2>(s.block(y));
+    s.unroll(l[1]);
+    s.unroll(s.split(l[0], {_, 4})[1]);
+    CHECK(to_string(lower::lower(s.program(), test::avx2())).size() < 2000);
+  }
+}

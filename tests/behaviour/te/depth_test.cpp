@@ -1,4 +1,4 @@
-// Expressions too deep to walk, and chains of nodes too long to delete by recursion.
+// Expressions too deep or too large to walk, and chains of nodes too long to delete by recursion.
 
 #include "lathe/lathe.h"
 #include "support/error_text.h"
@@ -90,4 +90,68 @@ TEST_CASE("an expression refused at the limit of operators is dropped without re
   Expr raw = i;
   for (int k = 0; k < 1'000'000; ++k) raw = Expr(new Binary(BinaryOp::Add, raw, i));
   CHECK(raw.get()->depth == UINT16_MAX);
+}
+
+// Nodes are shared: a value that is used twice, forty times over, is few nodes and a tree of 2^40.
+namespace {
+
+Expr squared(Expr e, int times) {
+  for (int k = 0; k < times; ++k) e = e * e;
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("a value multiplied by itself forty times over is refused where it is written") {
+  Tensor x = placeholder("x", {4}, f32);
+  for (int times : {15, 16, 21, 40, 100}) {
+    INFO(times);
+    const std::string why =
+        test::error_text([&] { compute("y", {4}, [&](Var i) { return squared(x(i), times); }); });
+    CHECK(why.find("LTH-D014") != std::string::npos);
+    CHECK(why.find("depth_test.cpp") != std::string::npos);
+    CHECK(why.find("computes of their own") != std::string::npos);
+  }
+  CHECK(test::error_text([&] {
+          reducer("r", {f32},
+                  [](const Values& a, const Values& b) { return Values{squared(a[0] + b[0], 20)}; }, {0.f});
+        }).find("LTH-D014") != std::string::npos);
+}
+
+TEST_CASE("the largest expression that a compute takes is scheduled, lowered, compiled and stored") {
+  Tensor x = placeholder("x", {5}, i32);
+  Tensor y = compute("y", {5}, [&](Var i) { return squared(x(i), 14); });
+  Schedule s(program("p", {x}, {y}));
+  s.vectorize(s.split(s.loops<1>(s.block(y))[0], {_, 2})[1]);
+  const Program again = program_from_json(to_json(s.original()));
+  CHECK(structural_hash(again) == structural_hash(s.original()));
+  CHECK(structural_equal(again, s.original()));
+  compile(s, Target::host());
+  CHECK(interp::run(s.program(), {interp::Array::full(i32, {5}, -1)})["y"].get(4) == 1);
+}
+
+TEST_CASE("inlining does not make an expression larger than a compute takes") {
+  Tensor x = placeholder("x", {5}, f32);
+  std::vector<Tensor> stages{x};
+  for (int k = 0; k < 40; ++k) {
+    stages.push_back(
+        compute("y" + std::to_string(k), {5}, [&](Var i) { return stages.back()(i) * stages.back()(i); }));
+  }
+  Schedule s(program("p", {x}, {stages.back()}));
+  int inlined = 0;
+  std::string why;
+  for (int k = 1; k < 40; ++k) {
+    auto change = [&](Schedule& t) { t.compute_inline(t.block(stages[k])); };
+    if (const std::optional<ScheduleError> error = s.why_not(change)) {
+      why = error->what();
+    } else {
+      change(s);
+      ++inlined;
+    }
+  }
+  CHECK(inlined > 30);  // one stage in sixteen stays
+  CHECK(why.find("LTH-S076") != std::string::npos);
+  CHECK(why.find("compute_at") != std::string::npos);
+  CHECK(interp::run(s.program(), {interp::Array::full(f32, {5}, -1)})["y39"].get(4) == 1);
+  compile(s, Target::host());
 }

@@ -233,3 +233,77 @@ TEST_CASE("verify: local memory that other threads would have to see") {
         "      block \"E\" reads D writes E    <-- uses it\n"
         "  compute it inside the loop, or use a wider scope  [LTH-S074]");
 }
+
+TEST_CASE("a schedule without a program") {
+  Bad p;
+  const Schedule moved_to = std::move(p.s);
+  CHECK(test::error_text([&] { p.s.block("C"); }) ==
+        "this schedule was moved from, and holds no program any more\n"
+        "  at handles_text_test.cpp:LINE  [LTH-S077]");
+  for (const std::string& why :
+       {test::error_text([&] { p.s.program(); }), test::error_text([&] { p.s.trace(); }),
+        test::error_text([&] { p.s.fork(); }), test::error_text([&] { p.s.blocks(); }),
+        test::error_text([&] { p.s.loops(p.C); }), test::error_text([&] { p.s.compute_inline(p.D); }),
+        test::error_text([&] { p.s.replay(Trace()); }),
+        test::error_text([&] { p.s.cache_read(p.E, p.d, Scope::Local); })}) {
+    CHECK(why.find("LTH-S077") != std::string::npos);
+  }
+  CHECK(test::error_text([] {
+          const Program none;
+          Schedule s(none);
+        }) == "a schedule of an empty Program  [LTH-S077]");
+}
+
+TEST_CASE("arguments that no primitive could work with") {
+  Bad p;
+  Schedule& s = p.s;
+  const LoopRef i = s.loops<2>(p.E)[0];
+  CHECK(p.refused([&] { s.require(Expr()); }) ==
+        "require: argument 1 is an empty Expr\n"
+        "  at handles_text_test.cpp:LINE  [LTH-S003]");
+  CHECK(p.refused([&] { s.annotate(i, "\xff", 1); }) ==
+        "annotate: argument 2 is not UTF-8 text\n"
+        "  at handles_text_test.cpp:LINE  [LTH-S003]");
+  CHECK(p.refused([&] {
+    s.split(i, {_, SplitFactor(Expr(2.5f))});
+  }) == "split: argument 2 is not made of integers, factors, indices and operators: 2.5f\n"
+        "  at handles_text_test.cpp:LINE  [LTH-S003]");
+  const Factor two = s.sample_choice({2});
+  Expr e = two;
+  for (int k = 0; k < 20; ++k) e = e + e;
+  CHECK(p.refused([&] {
+    s.split(i, {_, SplitFactor(e)});
+  }) == "split: argument 2 is of more than 65536 nodes, each shared part counted at every use\n"
+        "  at handles_text_test.cpp:LINE  [LTH-S003]");
+  const Var x("x"), y("y");
+  auto laid_out = [&](const IndexMap& map) { return p.refused([&] { s.transform_layout(p.D, -1, map); }); };
+  CHECK(laid_out({{x, x}, {x, x}}) ==
+        "transform_layout: argument 3 maps from \"x\" twice\n"
+        "  at handles_text_test.cpp:LINE  [LTH-S003]");
+  CHECK(laid_out({{x, Var()}, {x, x}}) ==
+        "transform_layout: argument 3 maps from an empty Var\n"
+        "  at handles_text_test.cpp:LINE  [LTH-S003]");
+  CHECK(laid_out({{x, y}, {x, Expr()}}) ==
+        "transform_layout: argument 3 has a result that is an empty Expr\n"
+        "  at handles_text_test.cpp:LINE  [LTH-S003]");
+  CHECK(laid_out({{x, y}, {x, cast(f32, y)}}) ==
+        "transform_layout: argument 3 has a result that is not made of integers, factors, indices and "
+        "operators: f32(y)\n"
+        "  at handles_text_test.cpp:LINE  [LTH-S003]");
+}
+
+TEST_CASE("numbers that are none of an enumeration's") {
+  Bad p;
+  Schedule& s = p.s;
+  const LoopRef i = s.loops<2>(p.E)[0];
+  for (const std::string& why : {p.refused([&] {
+                                   s.split(i, {_, 2}, static_cast<Tail>(9));
+                                 }),
+                                 p.refused([&] { s.bind(i, static_cast<ThreadAxis>(77)); }),
+                                 p.refused([&] { s.set_scope(p.D, static_cast<Scope>(77)); }),
+                                 p.refused([&] { s.math(p.D, static_cast<MathMode>(9)); })}) {
+    CHECK(why.find("?") != std::string::npos);
+    CHECK(why.find("LTH-S003") != std::string::npos);
+    CHECK(why.find("CHANGED") == std::string::npos);
+  }
+}
