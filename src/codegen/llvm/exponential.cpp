@@ -1,6 +1,8 @@
 // exp and what is made of it. x = n ln 2 + r with |r| <= ln(2)/2, so e^x = 2^n e^r. The polynomials are minimax fits
 // with coefficients rounded one after another; ln 2 is cut so that n times its upper part is exact.
 
+#include <cmath>
+
 #include "codegen/llvm/math_functions.h"
 
 namespace lathe::codegen::cpu::math {
@@ -13,13 +15,16 @@ struct Reduced {
   Value r;
 };
 
-Reduced reduce(const Ops& o, Value x, int bias) {
+/// x - n ln 2.
+Value without_multiple(const Ops& o, Value x, Value minus_n) {
   const bool wide = is_f64(x);
-  const Rounded n = round_biased(o, x, kLog2E, bias);
-  Value minus_n = o.b.CreateFNeg(n.value);
   Value r = o.mad(minus_n, o.real(x, wide ? 0x1.62e42ffp-1 : 0x1.62ep-1), x);
-  r = o.mad(minus_n, o.real(x, wide ? -0x1.718432a1b0e26p-35 : 0x1.0bfbe8p-15), r);
-  return {n, r};
+  return o.mad(minus_n, o.real(x, wide ? -0x1.718432a1b0e26p-35 : 0x1.0bfbe8p-15), r);
+}
+
+Reduced reduce(const Ops& o, Value x, int bias) {
+  const Rounded n = round_biased(o, x, kLog2E, bias);
+  return {n, without_multiple(o, x, o.b.CreateFNeg(n.value))};
 }
 
 /// e^r - 1, with a small error relative to itself.
@@ -35,18 +40,15 @@ Value expm1_reduced(const Ops& o, Value r) {
   return o.mad(o.b.CreateFMul(r, r), tail, r);
 }
 
-/// The same with a term less in f32, for use in a quotient.
-Value rough_expm1_reduced(const Ops& o, Value r) {
-  if (is_f64(r)) return expm1_reduced(o, r);
-  Value tail = polynomial(o, r, {0x1.000000p-1, 0x1.5554acp-3, 0x1.5554dcp-5, 0x1.122b96p-7, 0x1.6d5c1ep-10});
-  return o.mad(o.b.CreateFMul(r, r), tail, r);
-}
-
-/// e^r with a small error relative to itself.
-Value exp_reduced(const Ops& o, Value r) {
-  if (is_f64(r)) return o.b.CreateFAdd(expm1_reduced(o, r), o.real(r, 1));
-  Value tail = polynomial(o, r, {0x1.fffffcp-2, 0x1.55548ap-3, 0x1.55589ep-5, 0x1.123f7cp-7, 0x1.6a6ac8p-10});
-  return o.b.CreateFAdd(o.mad(o.b.CreateFMul(r, r), tail, r), o.real(r, 1));
+/// e^r times a power of two, with a small error relative to itself.
+Value exp_reduced(const Ops& o, Value r, double power = 1) {
+  if (is_f64(r)) {
+    Value value = o.b.CreateFAdd(expm1_reduced(o, r), o.real(r, 1));
+    return power == 1 ? value : o.b.CreateFMul(value, o.real(r, power));
+  }
+  return horner(o, r,
+                {power, power, 0x1.fffffcp-2 * power, 0x1.555492p-3 * power, 0x1.5558b6p-5 * power,
+                 0x1.1239a8p-7 * power, 0x1.6a474cp-10 * power});
 }
 
 /// x 2^n, n + 2 exponent_bias being the lowest bits of `biased`: by two factors, since 2^n alone may be no float; the
@@ -117,20 +119,33 @@ Value expm1(const Ops& o, Value x) {
 }
 
 Value sigmoid(const Ops& o, Value x) {
-  // 1 / (1 + e^-x) would overflow for x < -89, where the result is a denormal number and not 0.
-  Value e = exp_bounded(o, o.b.CreateFNeg(o.abs(x)), 0);
-  Value negative = o.b.CreateICmpSLT(o.bits(x), o.integer(o.bits(x), 0));
-  Value numerator = o.b.CreateSelect(negative, e, o.real(x, 1));
-  return o.b.CreateFDiv(numerator, o.b.CreateFAdd(e, o.real(x, 1)));
+  // With x = n ln 2 + r: e^x / (1 + e^x) = e^r / (2^-n + e^r), where nothing is denormal but the result. Both sides are
+  // made smaller by 2^shift, so that 2^-n is a number as long as the result is not 0.
+  const bool wide = is_f64(x);
+  const int shift = wide ? 64 : 32;
+  x = at_most(o, at_least(o, x, wide ? -747 : -105), wide ? 40 : 20);  // from there on the result is 0 or 1
+  const Rounded minus_n = round_biased(o, x, -kLog2E, exponent_bias(x) - shift);
+  Value e = exp_reduced(o, without_multiple(o, x, minus_n.value), std::ldexp(1.0, -shift));
+  return o.b.CreateFDiv(e, o.b.CreateFAdd(e, power_of_two(o, minus_n.bits, x->getType())));
 }
 
 Value tanh(const Ops& o, Value x) {
   // t = 1 - e^(-2|x|) is in [0, 1) and exact near 0; tanh |x| = t / (2 - t).
-  Value magnitude = at_most(o, o.abs(x), is_f64(x) ? 20 : 10);
-  const Reduced reduced = reduce(o, o.b.CreateFMul(magnitude, o.real(x, -2)), exponent_bias(x));
-  Value power = power_of_two(o, reduced.n.bits, x->getType());
-  Value t =
-      o.mad(o.b.CreateFNeg(power), rough_expm1_reduced(o, reduced.r), o.b.CreateFSub(o.real(x, 1), power));
+  Value magnitude = at_most(o, o.abs(x), is_f64(x) ? 20 : 10), expm1, n;
+  if (is_f64(x)) {
+    const Reduced reduced = reduce(o, o.b.CreateFMul(magnitude, o.real(x, -2)), exponent_bias(x));
+    expm1 = expm1_reduced(o, reduced.r);
+    n = reduced.n.bits;
+  } else {
+    // |x| = r - n ln(2)/2 needs only one step: the larger n, the less e^-2|x| counts beside 1.
+    const Rounded rounded = round_biased(o, magnitude, -2 * kLog2E, exponent_bias(x));
+    Value r = o.mad(rounded.value, o.real(x, 0x1.62e43p-2), magnitude);
+    expm1 = o.b.CreateFMul(
+        r, horner(o, r, {-2, 0x1.fffffep+0, -0x1.5554b2p+0, 0x1.555704p-1, -0x1.1226aep-2, 0x1.6b88c2p-4}));
+    n = rounded.bits;
+  }
+  Value power = power_of_two(o, n, x->getType());
+  Value t = o.mad(o.b.CreateFNeg(power), expm1, o.b.CreateFSub(o.real(x, 1), power));
   return with_sign_of(o, o.b.CreateFDiv(t, o.b.CreateFSub(o.real(x, 2), t)), x);
 }
 

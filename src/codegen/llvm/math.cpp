@@ -17,6 +17,13 @@ Value polynomial(const Ops& o, Value x, std::initializer_list<double> coefficien
   return terms[0];
 }
 
+Value horner(const Ops& o, Value x, std::initializer_list<double> coefficients) {
+  Value sum = nullptr;
+  for (auto c = std::rbegin(coefficients); c != std::rend(coefficients); ++c)
+    sum = sum ? o.mad(sum, x, o.real(x, *c)) : o.real(x, *c);
+  return sum;
+}
+
 Rounded round_biased(const Ops& o, Value x, double factor, int bias) {
   // Adding 1.5 * 2^mantissa pushes the fraction out, rounded to nearest, and leaves the integer in the lowest bits.
   const double magic = (is_f64(x) ? 0x1.8p52 : 0x1.8p23) + bias;

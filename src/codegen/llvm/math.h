@@ -8,15 +8,15 @@
 // Largest error in units of the last place; f32 over every 257th argument, f64 over many; with FMA and without:
 //
 //     function              f32     f64     how
-//     exp                   1.1     1.1     2^n e^r, |r| <= ln(2)/2; 2^n in two factors, so that denormals round once
+//     exp                   1.2     1.1     2^n e^r, |r| <= ln(2)/2; 2^n in two factors, so that denormals round once
 //     exp2                  1.5     1.6
 //     expm1                 1.9     2.1     the same without the 1
 //     log                   1.0     1.0     2^k (1+f); f32 a polynomial of f, f64 a series of f/(2+f)
 //     log2                  1.8     1.0     f64 in two pieces
-//     log10                 2.2     1.0
+//     log10                 2.8     1.0
 //     log1p                 1.7     1.7
-//     tanh                  2.6     2.7     of expm1(-2|x|)
-//     sigmoid               2.3     2.6     e^-|x| over 1 + e^-|x|, or 1 over it
+//     tanh                  2.8     2.7     of expm1(-2|x|)
+//     sigmoid               2.5     2.6     e^r / (2^-n + e^r), with x = n ln 2 + r
 //     erf                   4.4     1.7     1 - e^-R(x); f64 below 1 an odd polynomial
 //     sinh, cosh            2.6     2.6     of expm1 and exp
 //     sin, cos, tan         0.6     libm    computed in f64

@@ -23,6 +23,9 @@ inline bool is_f64(Value x) { return x->getType()->getScalarType()->isDoubleTy()
 /// c[0] + c[1] x + c[2] x^2 + … in pairs (Estrin, 1960): a few multiplications more than Horner's rule and a third of
 /// its latency, which the out-of-order window of a loop over vectors cannot hide.
 Value polynomial(const Ops& o, Value x, std::initializer_list<double> coefficients);
+/// The same by Horner's rule: the fewest operations. Better where what surrounds it is short, because the window then
+/// holds more iterations.
+Value horner(const Ops& o, Value x, std::initializer_list<double> coefficients);
 /// The smaller (larger) of x and a constant other than 0; NaN stays.
 inline Value at_most(const Ops& o, Value x, double c) { return o.min_max(false, x, o.real(x, c), false); }
 inline Value at_least(const Ops& o, Value x, double c) { return o.min_max(true, x, o.real(x, c), false); }
