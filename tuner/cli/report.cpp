@@ -270,7 +270,9 @@ void decisions(std::ostringstream& out, const records::Trial& winner) {
   out << "<table><tr><th>decision</th><th>chosen</th></tr>";
   for (std::size_t at : trace.decisions()) {
     const Instruction& step = trace.steps[at];
-    out << "<tr><td>" << at << ": " << escaped(step.op)
+    const std::string* name =
+        step.args.empty() ? nullptr : step.args.back().get<std::string>();  // of a sample_choice
+    out << "<tr><td>" << (name ? escaped(*name) : std::to_string(at) + ": " + escaped(step.op))
         << (step.comment.empty() ? "" : " <i>" + escaped(step.comment) + "</i>") << "</td><td>";
     for (std::size_t i = 0; i < step.decision.size(); ++i) out << (i > 0 ? " × " : "") << step.decision[i];
     out << "</td></tr>";
