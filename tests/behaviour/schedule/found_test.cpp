@@ -409,3 +409,17 @@ TEST_CASE("partial results of reductions whose lengths are known at run time") {
     }
   }
 }
+
+TEST_CASE("an empty reduction is initialised wherever the inferred factor of its split stands") {
+  for (int open = 0; open < 3; ++open) {
+    INFO(open);
+    Tensor x = placeholder("x", {2, 0}, i32);
+    Axis r = reduce_axis(0, "r");
+    Tensor y = compute("y", {2}, [&](Var i) { return sum(x(i, r), {r}); });
+    Schedule s(program("p", {x}, {y}));
+    std::vector<SplitFactor> factors(3, 5);
+    factors[open] = _;
+    s.split(s.loops<2>(s.block(y))[1], factors);
+    CHECK(disagreement(s) == "");
+  }
+}
