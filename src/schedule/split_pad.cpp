@@ -122,6 +122,11 @@ void split_padded(Edit& edit, const Path& path, const std::vector<Expr>& extents
                   {{self.get(), "here"}}, "put a cache_write between, or use Tail::Guard or Tail::Peel");
     }
   }
+  if (!blocks_below(block.body).empty()) {
+    edit.refuse(code::S012,
+                "block \"" + block.name() + "\" is a nest of blocks, whose inner ones cannot be padded",
+                {{self.get(), "here"}}, "pad before blockize, or use Tail::Guard or Tail::Peel");
+  }
   if (stores_at_parts(block, block.iters[at].var)) {
     edit.refuse(code::S012,
                 "block \"" + block.name() + "\" stores at parts of \"" + block.iters[at].var.name() + "\"",

@@ -423,3 +423,22 @@ TEST_CASE("an empty reduction is initialised wherever the inferred factor of its
     CHECK(disagreement(s) == "");
   }
 }
+
+TEST_CASE("a nest of blocks is padded before it is one") {
+  for (bool at_run_time : {false, true}) {
+    Var n = size("n");
+    const Expr rows = at_run_time ? Expr(n) : Expr(16);
+    Tensor x = placeholder("x", {rows, 5}, i32);
+    Tensor p = compute("p", {rows + 2, 5}, [&](Var i, Var j) { return if_inside(x, {i - 1, j}, 0); });
+    Tensor y = compute("y", {rows, 5}, [&](Var i, Var j) { return p(i, j) + p(i + 2, j); });
+    std::vector<ProgramInput> inputs{x};
+    if (at_run_time) inputs.insert(inputs.begin(), n);
+    Schedule s(program("p", inputs, {y}));
+    const auto l = s.loops<2>(s.block(p));
+    s.blockize(l[1]);
+    CHECK_FALSE(s.can([&](Schedule& t) { t.split(l[0], {_, 7}, Tail::Pad); }));
+    s.split(l[0], {_, 7});
+    const std::vector<std::int64_t> sizes(at_run_time ? 1 : 0, 16);
+    CHECK(disagreement(s, sizes) == "");
+  }
+}
