@@ -389,6 +389,20 @@ TEST_CASE("padding leaves alone what is stored in another layout") {
   CHECK(disagreement(s) == "");
 }
 
+TEST_CASE("padding leaves alone what is stored where a dimension of one element was simplified away") {
+  Tensor a = placeholder("a", {3, 1}, f32), w = placeholder("w", {7, 1}, f32, Constant);
+  Axis r = reduce_axis(1, "r");
+  Tensor y = compute("y", {3, 7}, [&](Var i, Var j) { return sum(a(i, r) * w(j, r), {r}); });
+  Schedule s(program("p", {a, w}, {y}));
+  const BlockRef packed = s.transform_layout(s.block(y), w, [](const std::vector<Var>& v) {
+    return std::vector<Expr>{v[1], v[0]};
+  });
+  const auto l = s.loops<2>(packed);
+  CHECK_FALSE(s.can([&](Schedule& t) { t.split(l[1], {8, _}, Tail::Pad); }));
+  s.split(l[0], {_, 4}, Tail::Pad);
+  CHECK(disagreement(s) == "");
+}
+
 TEST_CASE("partial results of reductions whose lengths are known at run time") {
   for (auto [m, n] : {std::pair<std::int64_t, std::int64_t>{0, 5}, {5, 0}, {1, 1}, {7, 9}, {3, 31}}) {
     for (int way = 0; way < 4; ++way) {
