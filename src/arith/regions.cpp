@@ -80,9 +80,11 @@ class Relaxer {
     Dimension out;
     const Sum low = s_.sum_of(region_.ranges[d].min), extent = s_.sum_of(region_.ranges[d].extent);
     indices_.push_back(low);
-    // Which element a data-dependent subscript means is known only when it runs: its bounds at most.
-    if (depends_on_data(extent)) return {{}, true};
-    auto interval = depends_on_data(low) ? finder.by_bound(low) : finder.of(low);
+    // Which element a data-dependent subscript means is known only when it runs: its bounds at most. Those of its type are
+    // no better than a dimension of run-time extent.
+    const bool data = depends_on_data(low);
+    if (depends_on_data(extent) || (data && !as_int(region_.buffer->shape[d]))) return {{}, true};
+    auto interval = data ? finder.by_bound(low) : finder.of(low);
     auto widest = finder.of(extent);
     if (!interval || !widest) return {{}, true};
     Interval& i = *interval;

@@ -50,7 +50,11 @@ Factors resolve(const Edit& edit, const Path& path) {
   }
   // An empty loop stays empty, whatever the factors, and needs no guard: one that never holds would be taken for a spatial
   // condition, under which a reduction over nothing would not even be initialised.
-  if (extent == 0) out.extents[0] = make_index(0);
+  // (An inferred factor of 0 further in would make the outer ones count for nothing.)
+  if (extent == 0) {
+    if (inferred >= 0) out.extents[inferred] = make_index(1);
+    out.extents[0] = make_index(0);
+  }
   out.covered = arith::product(out.extents);
   return out;
 }

@@ -64,16 +64,22 @@ std::vector<bool> stored_along(const Block& block, const Buffer& buffer, const V
   return out;
 }
 
-/// Does the block store where the variable is a part of a subscript: the buffer is laid out in another way?
-bool stores_at_parts(const Block& block, const Var& var) {
-  bool found = false;
+/// Does each store have the variable for a subscript, and in no other way? Else the buffer is laid out otherwise, and the
+/// surplus has no place. (A subscript of one value may have been simplified away.)
+bool stores_at(const Block& block, const Var& var) {
+  bool all = true;
   walk(block.body, [&](const Stmt& s) {
     const Store* store = s.as<Store>();
-    for (std::size_t d = 0; store && d < store->indices.size(); ++d)
-      found = found || (store->indices[d].get() != var.get() && mentions(store->indices[d], var));
+    if (!store) return true;
+    bool alone = false, part = false;
+    for (const Expr& e : store->indices) {
+      alone = alone || e.get() == var.get();
+      part = part || (e.get() != var.get() && mentions(e, var));
+    }
+    all = all && alone && !part;
     return true;
   });
-  return found;
+  return all;
 }
 
 /// The block with domain `extent` for variable `at`; values stored beyond the old domain are 0 unless they are `defined`.
@@ -122,10 +128,16 @@ void split_padded(Edit& edit, const Path& path, const std::vector<Expr>& extents
                   {{self.get(), "here"}}, "put a cache_write between, or use Tail::Guard or Tail::Peel");
     }
   }
-  if (stores_at_parts(block, block.iters[at].var)) {
+  if (!blocks_below(block.body).empty()) {
     edit.refuse(code::S012,
-                "block \"" + block.name() + "\" stores at parts of \"" + block.iters[at].var.name() + "\"",
-                {{self.get(), "here"}}, "pad before transform_layout, or use Tail::Guard or Tail::Peel");
+                "block \"" + block.name() + "\" is a nest of blocks, whose inner ones cannot be padded",
+                {{self.get(), "here"}}, "pad before blockize, or use Tail::Guard or Tail::Peel");
+  }
+  if (!stores_at(block, block.iters[at].var)) {
+    edit.refuse(
+        code::S012,
+        "block \"" + block.name() + "\" does not store at \"" + block.iters[at].var.name() + "\" itself",
+        {{self.get(), "here"}}, "pad before transform_layout, or use Tail::Guard or Tail::Peel");
   }
 
   auto wide = widen(block, at, covered, reads_are_defined(edit, block, self, at, covered));

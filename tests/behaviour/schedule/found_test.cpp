@@ -389,6 +389,20 @@ TEST_CASE("padding leaves alone what is stored in another layout") {
   CHECK(disagreement(s) == "");
 }
 
+TEST_CASE("padding leaves alone what is stored where a dimension of one element was simplified away") {
+  Tensor a = placeholder("a", {3, 1}, f32), w = placeholder("w", {7, 1}, f32, Constant);
+  Axis r = reduce_axis(1, "r");
+  Tensor y = compute("y", {3, 7}, [&](Var i, Var j) { return sum(a(i, r) * w(j, r), {r}); });
+  Schedule s(program("p", {a, w}, {y}));
+  const BlockRef packed = s.transform_layout(s.block(y), w, [](const std::vector<Var>& v) {
+    return std::vector<Expr>{v[1], v[0]};
+  });
+  const auto l = s.loops<2>(packed);
+  CHECK_FALSE(s.can([&](Schedule& t) { t.split(l[1], {8, _}, Tail::Pad); }));
+  s.split(l[0], {_, 4}, Tail::Pad);
+  CHECK(disagreement(s) == "");
+}
+
 TEST_CASE("partial results of reductions whose lengths are known at run time") {
   for (auto [m, n] : {std::pair<std::int64_t, std::int64_t>{0, 5}, {5, 0}, {1, 1}, {7, 9}, {3, 31}}) {
     for (int way = 0; way < 4; ++way) {
@@ -407,5 +421,38 @@ TEST_CASE("partial results of reductions whose lengths are known at run time") {
       if (way % 2 == 0) s.vectorize(s.loops(part).back());
       CHECK(disagreement(s, {m, n}) == "");
     }
+  }
+}
+
+TEST_CASE("an empty reduction is initialised wherever the inferred factor of its split stands") {
+  for (int open = 0; open < 3; ++open) {
+    INFO(open);
+    Tensor x = placeholder("x", {2, 0}, i32);
+    Axis r = reduce_axis(0, "r");
+    Tensor y = compute("y", {2}, [&](Var i) { return sum(x(i, r), {r}); });
+    Schedule s(program("p", {x}, {y}));
+    std::vector<SplitFactor> factors(3, 5);
+    factors[open] = _;
+    s.split(s.loops<2>(s.block(y))[1], factors);
+    CHECK(disagreement(s) == "");
+  }
+}
+
+TEST_CASE("a nest of blocks is padded before it is one") {
+  for (bool at_run_time : {false, true}) {
+    Var n = size("n");
+    const Expr rows = at_run_time ? Expr(n) : Expr(16);
+    Tensor x = placeholder("x", {rows, 5}, i32);
+    Tensor p = compute("p", {rows + 2, 5}, [&](Var i, Var j) { return if_inside(x, {i - 1, j}, 0); });
+    Tensor y = compute("y", {rows, 5}, [&](Var i, Var j) { return p(i, j) + p(i + 2, j); });
+    std::vector<ProgramInput> inputs{x};
+    if (at_run_time) inputs.insert(inputs.begin(), n);
+    Schedule s(program("p", inputs, {y}));
+    const auto l = s.loops<2>(s.block(p));
+    s.blockize(l[1]);
+    CHECK_FALSE(s.can([&](Schedule& t) { t.split(l[0], {_, 7}, Tail::Pad); }));
+    s.split(l[0], {_, 7});
+    const std::vector<std::int64_t> sizes(at_run_time ? 1 : 0, 16);
+    CHECK(disagreement(s, sizes) == "");
   }
 }

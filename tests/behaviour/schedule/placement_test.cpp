@@ -104,3 +104,18 @@ TEST_CASE("a forked schedule and its origin go separate ways") {
   CHECK(disagreement(s) == "");
   CHECK(disagreement(other) == "");
 }
+
+TEST_CASE(
+    "a gathered dimension of run-time extent is computed whole, not as far as the subscript's type reaches") {
+  Var n = size("n");
+  Tensor x = placeholder("x", {n, 4}, i32), at = placeholder("at", {5}, i32);
+  Tensor b = compute("b", {n, 4}, [&](Var i, Var j) { return x(i, j) * 3; });
+  Tensor y = compute("y", {5, 4}, [&](Var i, Var j) {
+    return select(n > 0, b(clamp(cast(index_type, at(i)), 0, max(n, 1) - 1), j), 0);
+  });
+  Schedule s(program("p", {n, x, at}, {y}));
+  const BlockRef B = s.block(b);
+  s.compute_at(B, s.loops<2>(s.block(y))[0]);
+  CHECK(s.get(s.loops(B)[1]).extent.same_as(n));
+  for (std::int64_t rows : {0, 1, 7}) CHECK(disagreement(s, {rows}) == "");
+}
