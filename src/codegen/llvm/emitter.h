@@ -111,6 +111,8 @@ class Emitter {
   // ---- memory.cpp
   Value emit_load(const Load& e);
   void emit_store(const Store& s);
+  /// Stores those of consecutive lanes that are named, in runs of powers of two.
+  void store_runs(const Buffer& buffer, Value value, Value place, const std::vector<bool>& lanes);
   struct Access;
   Access access_of(const Buffer& buffer, const std::vector<Expr>& indices);
   Value load_lanes(const Access& access, Value mask);

@@ -2,6 +2,8 @@
 // vector access, one element for all lanes a scalar load, a small constant stride a few loads and shuffles, a
 // reversed run a load and a shuffle, anything else a gather or scatter.
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "codegen/llvm/emitter.h"
@@ -275,6 +277,49 @@ Value Emitter::emit_load(const Load& e) {
   return from_memory(type, load_lanes(access, mask));
 }
 
+namespace {
+
+/// The lanes of a mask when they are known now.
+std::optional<std::vector<bool>> known_lanes(Value mask) {
+  const auto* constant = ::llvm::dyn_cast<::llvm::Constant>(mask);
+  if (!constant) return std::nullopt;
+  std::vector<bool> out;
+  for (int lane = 0; lane < lanes_of(mask); ++lane) {
+    const auto* bit = ::llvm::dyn_cast_or_null<::llvm::ConstantInt>(
+        constant->getAggregateElement(static_cast<unsigned>(lane)));
+    if (!bit) return std::nullopt;
+    out.push_back(bit->isOne());
+  }
+  return out;
+}
+
+}  // namespace
+
+void Emitter::store_runs(const Buffer& buffer, Value value, Value place, const std::vector<bool>& lanes) {
+  Type element = value->getType()->getScalarType();
+  const ::llvm::Align aligned(static_cast<std::uint64_t>(buffer->dtype.bytes()));
+  const int count = static_cast<int>(lanes.size());
+  for (int first = 0; first < count;) {
+    if (!lanes[static_cast<std::size_t>(first)]) {
+      ++first;
+      continue;
+    }
+    int size = 1;
+    auto all = [&](int n) {
+      return first + n <= count &&
+             std::all_of(lanes.begin() + first, lanes.begin() + first + n, std::identity());
+    };
+    while (all(2 * size)) size *= 2;
+    std::vector<int> pick(static_cast<std::size_t>(size));
+    std::iota(pick.begin(), pick.end(), first);
+    Value part = size == 1 ? b.CreateExtractElement(value, static_cast<std::uint64_t>(first))
+                           : b.CreateShuffleVector(value, pick);
+    Value at = b.CreateConstInBoundsGEP1_64(element, place, static_cast<std::uint64_t>(first));
+    module_.mark_access(b.CreateAlignedStore(part, at, aligned), buffer);
+    first += size;
+  }
+}
+
 void Emitter::emit_store(const Store& s) {
   const Access access = access_of(s.buffer, s.indices);
   Value value = to_memory(s.buffer->dtype, emit(s.value));
@@ -301,6 +346,11 @@ void Emitter::emit_store(const Store& s) {
     if (access.kind == Access::Reversed) {
       value = reverse(b, value);
       if (mask) mask = reverse(b, mask);
+    }
+    // Masked stores are slow on some processors (AMD before AVX-512 takes a dozen cycles); the usual mask is the end of a
+    // row whose length is known.
+    if (mask) {
+      if (const auto lanes = known_lanes(mask)) return store_runs(s.buffer, value, place, *lanes);
     }
     store = mask ? static_cast<::llvm::Instruction*>(b.CreateMaskedStore(value, place, aligned, mask))
                  : b.CreateAlignedStore(value, place, aligned);

@@ -146,10 +146,14 @@ class Tiling {
                                           static_cast<double>(value_of(s_, columns_)));
     const std::int64_t tile = value_of(s_, outer_row_ ? outer_rows_ : rows_);
     const std::int64_t tiles = (domain(block(), blocked_) + tile - 1) / tile;
+    double other_rows = 1;  // they go outside the blocks, each with blocks of its own
+    for (std::size_t i : c_.rows) {
+      if (i != row_ && i != outer_row_) other_rows *= static_cast<double>(domain(block(), i));
+    }
     std::int64_t best = 1;
     double least = 0;
     for (std::int64_t n : counts) {
-      const double blocks = static_cast<double>(n);
+      const double blocks = n == 1 ? 1 : static_cast<double>(n) * other_rows;
       double traffic = rows * (rows > room * blocks ? column_tiles : 1) + panels * blocks;
       if (tiles % n != 0) traffic *= kUneven;
       if (n == 1 || traffic < least * kWorthBlocking) {
