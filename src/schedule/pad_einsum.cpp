@@ -225,7 +225,16 @@ class Padding {
     for (const BufferRegion& w : block().writes) {
       std::vector<Expr> shape = w.buffer->shape;
       for (const Widened& v : widened_) {
-        if (std::optional<std::size_t> d = dimension_of(edit_, self_, w.buffer, v.var)) shape[*d] = v.extent;
+        const std::optional<std::size_t> d = dimension_of(edit_, self_, w.buffer, v.var);
+        if (d) {
+          shape[*d] = v.extent;
+        } else if (block().iters[v.at].kind == IterKind::Spatial) {
+          // A subscript of one value may have been simplified away.
+          edit_.refuse(code::S067,
+                       "\"" + w.buffer->name + "\" is not subscripted with \"" + v.var.name() +
+                           "\", so larger values of it have no place to be stored",
+                       {{self_.get(), "here"}}, "pad before transform_layout");
+        }
       }
       const Buffer grown(w.buffer->name, w.buffer->dtype, std::move(shape), w.buffer->scope);
       enlarged_.emplace(w.buffer.get(), grown);

@@ -403,6 +403,19 @@ TEST_CASE("padding leaves alone what is stored where a dimension of one element 
   CHECK(disagreement(s) == "");
 }
 
+TEST_CASE("domains are not padded where a dimension of one element was simplified away") {
+  Tensor x = placeholder("x", {8, 15, 1}, f32);
+  Axis q = reduce_axis(15, "q");
+  Tensor total = compute("total", {8, 1}, [&](Var i, Var j) { return sum(x(i, q, j), {q}); });
+  Tensor y = compute("y", {8, 1}, [&](Var i, Var j) { return total(i, j) + 1.f; });
+  Schedule s(program("p", {x}, {y}));
+  const BlockRef T = s.block(total);
+  s.transform_layout(T, total, [](const std::vector<Var>& v) { return std::vector<Expr>{v[0], v[1]}; });
+  CHECK_FALSE(s.can([&](Schedule& t) { t.pad_einsum(T, {1, 5, 1}); }));
+  s.pad_einsum(T, {5, 1, 1});
+  CHECK(disagreement(s) == "");
+}
+
 TEST_CASE("partial results of reductions whose lengths are known at run time") {
   for (auto [m, n] : {std::pair<std::int64_t, std::int64_t>{0, 5}, {5, 0}, {1, 1}, {7, 9}, {3, 31}}) {
     for (int way = 0; way < 4; ++way) {
