@@ -38,7 +38,7 @@ struct TuneOptions {
   int trials = 64;
   double seconds = 0;  ///< 0: no limit
   int plateau = 0;     ///< stop after so many trials without an improvement of 1 %; 0: never
-  int round = 16;      ///< candidates measured before the model learns from them
+  int round = 0;  ///< candidates measured before the model learns from them; 0: 8 of the first 96, then 16
   std::uint64_t seed = 0;
   SearchStrategy strategy = SearchStrategy::Evolutionary;
   std::vector<SpaceRule> rules;  ///< in addition to the library's
@@ -46,8 +46,10 @@ struct TuneOptions {
   bool parallel = true;          ///< with parallel loops
   /// Decisions by name (`TuneSpace::decisions`) that are fixed. An unknown one is an error (LTH-U022).
   std::map<std::string, std::vector<std::int64_t>> pinned;
-  std::string model;  ///< a pretrained model's file (`lathe model train`); empty: the analytic draft alone
-  bool cold = false;  ///< measure with cold caches; the records say so
+  std::string model;  ///< a pretrained model's file (`lathe model train`) to start from
+  /// Without `model`, start from the one that comes with Lathe where it fits the target (`shipped_model`).
+  bool shipped_model = true;
+  bool cold = false;          ///< measure with cold caches; the records say so
   double trial_timeout = 20;  ///< seconds for building and running one candidate
   /// Start from what the store has for this key: nothing that was measured in this regime, on hosts of this class, by these
   /// versions, is measured again.
@@ -82,6 +84,8 @@ struct TuneResult {
   double measuring_seconds = 0, searching_seconds = 0;
   double space = 0;                              ///< points of the design space, before filters
   std::map<std::string, std::int64_t> filtered;  ///< points by what refused them; "kept" were worth scoring
+  std::string
+      prior;  ///< the pretrained model that the search started from: its file, "shipped", or empty for the draft
   double model_accuracy =
       0;  ///< pairs of measured candidates that the model had ordered right beforehand; 0: not known
   double default_ms = 0, best_ms = 0;

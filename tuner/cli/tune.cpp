@@ -56,6 +56,7 @@ ordered_json as_json(const TuneResult& r, double roofline_ms) {
           {"resumed", r.resumed},
           {"interrupted", r.interrupted},
           {"reason", r.reason},
+          {"prior", r.prior.empty() ? "draft" : r.prior},
           {"model_accuracy", r.model_accuracy},
           {"measuring_seconds", r.measuring_seconds},
           {"searching_seconds", r.searching_seconds}};
@@ -72,8 +73,8 @@ void print(const TuneResult& r, double roofline_ms) {
   }
   for (const auto& [kind, n] : r.failures) std::printf("  %d x %s\n", n, kind.c_str());
   if (r.model_accuracy > 0)
-    std::printf("  the model had %.0f %% of all pairs in the right order beforehand\n",
-                100 * r.model_accuracy);
+    std::printf("  the model (prior: %s) had %.0f %% of all pairs in the right order beforehand\n",
+                r.prior.empty() ? "draft" : r.prior.c_str(), 100 * r.model_accuracy);
 }
 
 int exit_code(const std::vector<TuneResult>& results) {
@@ -212,7 +213,7 @@ void add_tune(CLI::App& app, Context& context) {
       ->capture_default_str();
   tune_verb
       ->add_option("--round", tuning.round,
-                   "Candidates measured before the model learns from them; 0: by the budget")
+                   "Candidates measured before the model learns from them; 0: 8 of the first 96, then 16")
       ->check(at_least(0))
       ->capture_default_str();
   tune_verb->add_option("--seed", tuning.seed, "Same seed and same times, same proposals")
@@ -223,6 +224,8 @@ void add_tune(CLI::App& app, Context& context) {
   tune_verb->add_option("--pin", verb.pins,
                         "Fixes a decision (`--dry-run` lists them): NAME=VALUE, e.g. C.i_1=4");
   tune_verb->add_option("--model", tuning.model, "A pretrained cost model (`lathe model train`)");
+  tune_verb->add_flag("!--no-model", tuning.shipped_model,
+                      "Start without the cost model that comes with Lathe");
   tune_verb->add_option("--timeout", tuning.trial_timeout, "Seconds for one candidate")
       ->check(above(0))
       ->capture_default_str();

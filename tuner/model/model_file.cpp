@@ -124,6 +124,11 @@ std::vector<std::uint8_t> read_model_file(const std::filesystem::path& path, std
   std::vector<std::uint8_t> file;
   if (in) file.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   if (!in || in.bad()) refuse(code::U001, path, "cannot be read");
+  return read_model_bytes(file, path.string(), feature_set);
+}
+
+std::vector<std::uint8_t> read_model_bytes(std::span<const std::uint8_t> file, const std::string& path,
+                                           std::uint64_t feature_set) {
   if (file.size() < HeaderSize + ChecksumSize || std::memcmp(file.data(), Magic, sizeof Magic) != 0) {
     const bool cut = file.size() >= sizeof Magic && std::memcmp(file.data(), Magic, sizeof Magic) == 0;
     refuse(cut ? code::U004 : code::U002, path,
@@ -140,8 +145,7 @@ std::vector<std::uint8_t> read_model_file(const std::filesystem::path& path, std
            "promises " + std::to_string(size) + " bytes of contents and has " +
                std::to_string(file.size() - HeaderSize - ChecksumSize));
   }
-  const std::span<const std::uint8_t> bytes(file);
-  if (word_at(file, HeaderSize + size) != checksum(bytes.first(HeaderSize + size))) {
+  if (word_at(file, HeaderSize + size) != checksum(file.first(HeaderSize + size))) {
     refuse(code::U004, path, "its checksum is wrong: some of its bytes were changed");
   }
   if (features != feature_set) {

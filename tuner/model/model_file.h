@@ -71,4 +71,8 @@ void write_model_file(const std::filesystem::path& path, std::uint64_t feature_s
 /// format version · U003 made for another feature set than `feature_set` · U004 damaged.
 std::vector<std::uint8_t> read_model_file(const std::filesystem::path& path, std::uint64_t feature_set);
 
+/// The same of a file's bytes, for one that is part of the program; `name` stands for it in errors.
+std::vector<std::uint8_t> read_model_bytes(std::span<const std::uint8_t> file, const std::string& name,
+                                           std::uint64_t feature_set);
+
 }  // namespace lathe::tuner

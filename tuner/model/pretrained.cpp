@@ -17,6 +17,12 @@ TreeOptions PretrainOptions::pretrain_trees() {
   return options;
 }
 
+NetworkOptions PretrainOptions::pretrain_network() {
+  NetworkOptions options;
+  options.loss = NetworkOptions::Loss::SquaredError;
+  return options;
+}
+
 PretrainedModel PretrainedModel::train(const Dataset& data, const PretrainOptions& options) {
   PretrainedModel model;
   TreeOptions tree = options.tree;
@@ -65,8 +71,17 @@ void PretrainedModel::save(const std::filesystem::path& path, std::uint64_t feat
 
 PretrainedModel PretrainedModel::load(const std::filesystem::path& path, std::uint64_t feature_set,
                                       std::size_t feature_width) {
-  const std::vector<std::uint8_t> payload = read_model_file(path, feature_set);
-  ByteReader in(payload, path.string());
+  return parse(read_model_file(path, feature_set), path.string(), feature_width);
+}
+
+PretrainedModel PretrainedModel::from_bytes(std::span<const std::uint8_t> file, const std::string& name,
+                                            std::uint64_t feature_set, std::size_t feature_width) {
+  return parse(read_model_bytes(file, name, feature_set), name, feature_width);
+}
+
+PretrainedModel PretrainedModel::parse(std::span<const std::uint8_t> payload, const std::string& name,
+                                       std::size_t feature_width) {
+  ByteReader in(payload, name);
   PretrainedModel model;
   model.linear_ = TreeEnsemble::load(in);
   model.log_ = TreeEnsemble::load(in);
@@ -78,11 +93,10 @@ PretrainedModel PretrainedModel::load(const std::filesystem::path& path, std::ui
   model.calibration_ = {in.real(), in.real()};
   in.require(in.at_end());
   if (model.feature_width() != feature_width) {
-    throw UserError(code::U003, "model file \"" + path.string() + "\": made for " +
-                                    std::to_string(model.feature_width()) +
-                                    " features a statement, this build computes " +
-                                    std::to_string(feature_width) +
-                                    "; train it again with `lathe model train`");
+    throw UserError(code::U003,
+                    "model file \"" + name + "\": made for " + std::to_string(model.feature_width()) +
+                        " features a statement, this build computes " + std::to_string(feature_width) +
+                        "; train it again with `lathe model train`");
   }
   return model;
 }

@@ -131,7 +131,7 @@ void SessionModel::ask_domain(const Domain& domain, const Inputs& inputs, std::v
   to_y();
   const float share =
       std::min(1.0f, static_cast<float>(options_.process_samples) / static_cast<float>(samples_));
-  answers.add(y, share * static_cast<float>(std::max<std::size_t>(1, domain.trees.size())));
+  answers.add(y, share * share * static_cast<float>(std::max<std::size_t>(1, domain.trees.size())));
   for (std::size_t i = 0; i < n; ++i) {
     const float d = deviation[i] * (log ? y[i] : 1);
     answers.variance[i] += d * d;

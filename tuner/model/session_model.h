@@ -49,7 +49,7 @@ struct SessionModelOptions {
   int bags = 2;  ///< tree ensembles for each of the two labels; 0: no trees
   TreeOptions tree = session_trees();
   bool processes = true;  ///< Gaussian processes, where there is an embedding
-  /// Up to this many samples a process weighs as much as the trees of its label, beyond it proportionally less: trees
+  /// Up to this many samples a process weighs as much as the trees of its label, beyond it less by the square: trees
   /// gain more from more samples.
   std::size_t process_samples = 256;
   GaussianProcessOptions process;

@@ -1,6 +1,8 @@
 #include "tuner/model/trees.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -88,7 +90,7 @@ struct Sum {
   Sum operator-(const Sum& o) const { return {gradient - o.gradient, hessian - o.hessian, count - o.count}; }
 };
 
-struct Split {
+struct TreeSplit {
   float gain = 0;
   std::size_t column = 0, bin = 0;
 };
@@ -118,7 +120,8 @@ class TreeGrower {
     tree.threshold.assign(internal, std::numeric_limits<float>::infinity());
     tree.leaf.assign(internal + 1, 0);
     importance_ = &importance;
-    Histogram histogram = make_histogram(0, rows_.size());
+    Histogram histogram;
+    if (!is_small(rows_.size())) histogram = make_histogram(0, rows_.size());
     grow_node(tree, 0, 0, rows_.size(), std::move(histogram));
     return tree;
   }
@@ -149,6 +152,22 @@ class TreeGrower {
     return histogram;
   }
 
+  // The histogram of a node without the rows of one of its children is that of the other.
+  void remove_rows(Histogram& histogram, std::size_t begin, std::size_t end) const {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::uint32_t row = rows_[i];
+      const std::uint8_t* codes = binned_.codes(row);
+      const Sum one{gradient_[row], hessian_[row], 1};
+      for (std::size_t k = 0; k < used_; ++k) {
+        Sum& bin = histogram[binned_.first_bin(columns_[k]) + codes[columns_[k]]];
+        bin = bin - one;
+      }
+    }
+  }
+
+  // Where a node has fewer rows than a column has bins, most bins are empty: its rows are looked at instead.
+  bool is_small(std::size_t rows) const { return rows * binned_.columns() < binned_.total_bins(); }
+
   Sum total(std::size_t begin, std::size_t end) const {
     Sum sum;
     for (std::size_t i = begin; i < end; ++i) sum += Sum{gradient_[rows_[i]], hessian_[rows_[i]], 1};
@@ -157,8 +176,8 @@ class TreeGrower {
 
   float score(const Sum& s) const { return s.gradient * s.gradient / (s.hessian + options_.lambda); }
 
-  Split best_split(const Histogram& histogram, const Sum& all) const {
-    Split best;
+  TreeSplit best_split(const Histogram& histogram, const Sum& all) const {
+    TreeSplit best;
     best.gain = 1e-7f;
     const float parent = score(all);
     for (std::size_t k = 0; k < used_; ++k) {
@@ -176,13 +195,47 @@ class TreeGrower {
     return best;
   }
 
+  // The same without a histogram: only the bins that the rows fall into are visited, in order.
+  TreeSplit best_split_of_few(std::size_t begin, std::size_t end, const Sum& all) const {
+    TreeSplit best;
+    best.gain = 1e-7f;
+    const float parent = score(all);
+    std::array<Sum, 256> bins;
+    for (std::size_t k = 0; k < used_; ++k) {
+      const std::size_t c = columns_[k];
+      std::array<std::uint64_t, 4> met{};
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::uint32_t row = rows_[i];
+        const std::uint8_t code = binned_.codes(row)[c];
+        const std::uint64_t bit = std::uint64_t{1} << (code % 64);
+        if ((met[code / 64] & bit) == 0) bins[code] = {};
+        met[code / 64] |= bit;
+        bins[code] += Sum{gradient_[row], hessian_[row], 1};
+      }
+      Sum left;
+      for (std::size_t word = 0; word < met.size(); ++word) {
+        for (std::uint64_t rest = met[word]; rest != 0; rest &= rest - 1) {
+          const std::size_t b = 64 * word + static_cast<std::size_t>(std::countr_zero(rest));
+          left += bins[b];
+          const Sum right = all - left;
+          if (left.count < options_.min_child || right.count < std::max(options_.min_child, 1.0f)) continue;
+          const float gain = score(left) + score(right) - parent;
+          if (gain > best.gain) best = {gain, c, b};
+        }
+      }
+    }
+    return best;
+  }
+
+  // `histogram` is read only of nodes that are not small.
   void grow_node(TreeEnsemble::Tree& tree, std::size_t node, std::size_t begin, std::size_t end,
                  Histogram histogram) {
     const std::size_t internal = tree.feature.size();
     const Sum all = total(begin, end);
-    Split split;
+    TreeSplit split;
     const bool splittable = node < internal && all.count >= 2 * options_.min_child && used_ > 0;
-    if (splittable) split = best_split(histogram, all);
+    if (splittable)
+      split = is_small(end - begin) ? best_split_of_few(begin, end, all) : best_split(histogram, all);
     if (!splittable || split.gain <= 1e-7f) {
       while (node < internal) node = 2 * node + 1;
       tree.leaf[node - internal] = -options_.learning_rate * all.gradient / (all.hessian + options_.lambda);
@@ -195,14 +248,15 @@ class TreeGrower {
         rows_.begin() + begin, rows_.begin() + end,
         [&](std::uint32_t row) { return binned_.codes(row)[split.column] <= split.bin; });
     const std::size_t middle = middle_it - rows_.begin();
-    // The smaller child's histogram is counted, the larger one's is the difference.
+    // The smaller child's histogram is counted, the larger one's is what is left of the node's own.
     const bool left_smaller = middle - begin <= end - middle;
+    const auto [small_begin, small_end] = left_smaller ? std::pair(begin, middle) : std::pair(middle, end);
     Histogram smaller;
-    if (2 * node + 1 < internal) {
-      smaller = left_smaller ? make_histogram(begin, middle) : make_histogram(middle, end);
-      for (std::size_t i = 0; i < histogram.size(); ++i) histogram[i] = histogram[i] - smaller[i];
-      if (!left_smaller) std::swap(histogram, smaller);
+    if (2 * node + 1 < internal && !is_small((end - begin) - (small_end - small_begin))) {
+      if (!is_small(small_end - small_begin)) smaller = make_histogram(small_begin, small_end);
+      remove_rows(histogram, small_begin, small_end);
     }
+    if (!left_smaller) std::swap(histogram, smaller);
     grow_node(tree, 2 * node + 1, begin, middle, std::move(smaller));
     grow_node(tree, 2 * node + 2, middle, end, std::move(histogram));
   }

@@ -52,6 +52,14 @@ class Guess {
   float fastest_ = 0;
 };
 
+// All points that have one option of one decision, of which the best measured point so far has another.
+struct Niche {
+  std::size_t decision = 0;
+  std::int32_t option = 0;
+  std::optional<std::size_t> champion;  ///< its best measured point
+  bool holds(PointView point) const { return point[decision] == option; }
+};
+
 // Points with all that the model sees of them.
 struct Described {
   explicit Described(const DecisionSpace& space)
@@ -159,6 +167,12 @@ class ModelGuidedStrategy final : public Strategy {
 
   void add_spread_out(std::vector<Point>& batch, std::size_t count);
   void fit();
+  std::optional<std::size_t> champion(const std::function<bool(PointView)>& among) const;
+  std::vector<Niche> draw_niches(std::size_t count);
+  void add_from_niches(const std::vector<Niche>& niches, const Described& pool,
+                       const std::vector<std::size_t>& rows, const Prediction& prediction,
+                       std::vector<Point>& batch, std::size_t count);
+  std::vector<Point> parents(const std::vector<Niche>& niches) const;
   void add_by_model(std::vector<Point>& batch, std::size_t count);
   void pick(const Described& pool, const std::vector<std::size_t>& rows, const Prediction& prediction,
             float best, std::vector<Point>& batch, std::size_t count);
@@ -175,7 +189,7 @@ class ModelGuidedStrategy final : public Strategy {
   std::vector<std::optional<double>> seconds_;
   std::size_t successes_ = 0;
   SessionModel model_;
-  double random_due_ = 0;
+  double random_due_ = 0, niches_due_ = 0;
 };
 
 // Greedy maximin: of many random points, each time the one farthest from all that are measured or picked.
@@ -226,6 +240,75 @@ std::vector<Point> ModelGuidedStrategy::best_points(std::size_t count) const {
   return points;
 }
 
+std::optional<std::size_t> ModelGuidedStrategy::champion(const std::function<bool(PointView)>& among) const {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < seconds_.size(); ++i) {
+    if (!seconds_[i] || (best && *seconds_[*best] <= *seconds_[i])) continue;
+    if (among(measured_.points[i])) best = i;
+  }
+  return best;
+}
+
+// This round's share of niches. A decision of few options, a switch, gets more of them than one of many: what a switch
+// hides is half of the space.
+std::vector<Niche> ModelGuidedStrategy::draw_niches(std::size_t count) {
+  const std::optional<std::size_t> best = champion([](PointView) { return true; });
+  if (!best) return {};
+  std::vector<double> weight;
+  for (const Decision& d : space_.decisions())
+    weight.push_back(d.max_options > 1 ? std::sqrt(2.0 / d.max_options) : 0);
+  const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+  if (total == 0) return {};
+  std::vector<Niche> niches;
+  for (niches_due_ += options_.niche_share * count; niches_due_ >= 1; niches_due_ -= 1) {
+    Niche niche;
+    double at = random_.uniform() * total;
+    while (niche.decision + 1 < weight.size() && (at -= weight[niche.decision]) >= 0) ++niche.decision;
+    const std::int32_t options = space_.decisions()[niche.decision].max_options;
+    if (options < 2) continue;
+    // Any but the best point's.
+    const std::int32_t present = measured_.points[*best][niche.decision];
+    niche.option = (present + 1 + static_cast<std::int32_t>(random_.below(options - 1))) % options;
+    niche.champion = champion([&](PointView point) { return niche.holds(point); });
+    niches.push_back(niche);
+  }
+  return niches;
+}
+
+// Of each niche the candidate that promises most over the niche's own best.
+void ModelGuidedStrategy::add_from_niches(const std::vector<Niche>& niches, const Described& pool,
+                                          const std::vector<std::size_t>& rows, const Prediction& prediction,
+                                          std::vector<Point>& batch, std::size_t count) {
+  const std::optional<std::size_t> best = champion([](PointView) { return true; });
+  for (const Niche& niche : niches) {
+    if (batch.size() >= count) return;
+    const float own = niche.champion ? static_cast<float>(*seconds_[*best] / *seconds_[*niche.champion]) : 0;
+    std::optional<std::size_t> choice;
+    float choice_value = 0;
+    for (std::size_t row : rows) {
+      const PointView point = pool.points[row];
+      if (!niche.holds(point) || proposed_.contains(space_.key(point))) continue;
+      const float value = expected_improvement(prediction.mean[row], prediction.spread[row], own);
+      if (choice && value <= choice_value) continue;
+      choice = row;
+      choice_value = value;
+    }
+    if (choice) take(batch, pool.points[*choice]);
+  }
+}
+
+// Of evolution: the best points, and the champions of the niches that this round looks into.
+std::vector<Point> ModelGuidedStrategy::parents(const std::vector<Niche>& niches) const {
+  std::vector<Point> points;
+  for (const Niche& niche : niches) {
+    if (!niche.champion) continue;
+    const PointView point = measured_.points[*niche.champion];
+    points.emplace_back(point.begin(), point.end());
+  }
+  for (Point& point : best_points(16)) points.push_back(std::move(point));
+  return points;
+}
+
 void ModelGuidedStrategy::add_by_model(std::vector<Point>& batch, std::size_t count) {
   if (batch.size() >= count) return;
   if (seconds_.size() >= 2 && successes_ > 0) fit();
@@ -238,6 +321,7 @@ void ModelGuidedStrategy::add_by_model(std::vector<Point>& batch, std::size_t co
     return value;
   };
 
+  const std::vector<Niche> niches = draw_niches(count - batch.size());
   Described evolved(space_);
   if (lists()) {
     if (listed_.size() == 0) listed_.add(space_, guess_, *space_.listed());
@@ -250,7 +334,7 @@ void ModelGuidedStrategy::add_by_model(std::vector<Point>& batch, std::size_t co
     };
     evolved.add(
         space_, guess_,
-        evolve(space_, best_points(16), proposed_, scorer, options_.pool, options_.evolution, random_));
+        evolve(space_, parents(niches), proposed_, scorer, options_.pool, options_.evolution, random_));
   }
   const Described& pool = lists() ? listed_ : evolved;
   if (pool.size() == 0) return;
@@ -260,6 +344,8 @@ void ModelGuidedStrategy::add_by_model(std::vector<Point>& batch, std::size_t co
   for (std::size_t i = 0; i < pool.size(); ++i) {
     if (!proposed_.contains(space_.key(pool.points[i]))) rows.push_back(i);
   }
+  add_from_niches(niches, pool, rows, prediction, batch, count);
+  std::erase_if(rows, [&](std::size_t row) { return proposed_.contains(space_.key(pool.points[row])); });
   std::stable_sort(rows.begin(), rows.end(), [&](auto a, auto b) { return value[a] > value[b]; });
   rows.resize(std::min(rows.size(), options_.pool));
   pick(pool, rows, prediction, best, batch, count);

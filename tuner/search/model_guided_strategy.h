@@ -4,10 +4,15 @@
 //   round 0     given seeds; then a batch that spreads over the space, or that a prior likes
 //   each round  fit the model -> candidates: all points where they can be listed, else evolved
 //               -> pick a batch by expected improvement; each pick lowers the promise of what it will tell
-//               about,
-//                  so that a batch is not sixteen twins; a small share is random
+//                  about, so that a batch is not sixteen twins; a small share is random, and a share goes to
+//                  niches
 //
-// Rounds should be small, 8 to 16 (a caller measures what one `propose` gave before it asks again). Known
+// A niche is an option that the best point so far has not. Some options are bad with most of the others and best with
+// a few (no shared memory, but only where whole warps read whole lines); a model that saw them fail on average gives
+// them up, and the search ends in the second-best basin. So some picks ask for an improvement over the niche's own
+// best instead of the overall best: each option climbs on, slowly, and takes the lead where it can.
+//
+// Rounds should be small, 8 to 16 (usual_round) (a caller measures what one `propose` gave before it asks again). Known
 // records of the same workload are observed, those of similar ones are given as seeds.
 
 #include <functional>
@@ -26,6 +31,7 @@ struct ModelGuidedOptions {
   std::uint64_t seed = 1;
   std::size_t first_batch = 16;    ///< observations before the model is asked
   double random_share = 0.05;      ///< of the picks
+  double niche_share = 0.15;       ///< of the picks: the best of an option that the best point has not
   std::size_t list_limit = 32768;  ///< spaces of up to this many listed points are scored whole
   std::size_t pool = 4096;         ///< candidates a batch is picked from
   EvolutionOptions evolution;

@@ -29,6 +29,7 @@ std::string asked_of(const Workload& workload, const Target& target, const TuneO
                                 {"round", options.round},
                                 {"timeout", options.trial_timeout},
                                 {"model", options.model},
+                                {"shipped_model", options.shipped_model},
                                 {"pinned", options.pinned}};
   return asked.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -48,6 +49,7 @@ TuneOptions asked_of(const records::Session& session) {
   take(asked, "round", options.round);
   take(asked, "timeout", options.trial_timeout);
   take(asked, "model", options.model);
+  take(asked, "shipped_model", options.shipped_model);
   take(asked, "pinned", options.pinned);
   return options;
 }

@@ -9,6 +9,7 @@
 #include "tuner/model/pretrained.h"
 #include "tuner/search/model_guided_strategy.h"
 #include "tuner/session/asked.h"
+#include "tuner/session/shipped_model.h"
 #include "tuner/session/task_scheduler.h"
 
 namespace lathe::tuner {
@@ -213,6 +214,10 @@ std::unique_ptr<Strategy> Session::make_strategy() {
     auto model = std::make_shared<PretrainedModel>(
         PretrainedModel::load(options_.model, statement_feature_set(), statement_feature_names().size()));
     guided.prior = [model](const FeatureTable& features) { return model->predict(features); };
+    result_.prior = options_.model;
+  } else if (auto model = options_.shipped_model && !options_.cold ? shipped_model(target_) : nullptr) {
+    guided.prior = [model](const FeatureTable& features) { return model->predict(features); };
+    result_.prior = "shipped";
   }
   return model_guided_strategy(space_, std::move(guided));
 }

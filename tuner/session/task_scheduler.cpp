@@ -68,8 +68,8 @@ TaskScheduler::Share* TaskScheduler::next() {
 void TaskScheduler::give_round(Share& share) {
   // Where the budget is small, the first to come leaves the others their part.
   const int fair = std::max(1, options_.trials / static_cast<int>(shares_.size()));
-  const int size =
-      share.session->best_by_round().empty() ? std::min(fair, round_size(options_)) : round_size(options_);
+  const int usual = round_size(options_, share.session->result().measured);
+  const int size = share.session->best_by_round().empty() ? std::min(fair, usual) : usual;
   try {
     share.session->round(std::min(size, options_.trials - measured()));
   } catch (const UserError& error) {

@@ -38,8 +38,8 @@ class TaskScheduler {
   runtime::Timer clock_;
 };
 
-/// Candidates of one round.
-int round_size(const TuneOptions& options);
+/// Candidates of the next round of a session that has measured so many.
+int round_size(const TuneOptions& options, int measured);
 TuneSpace describe_space(const Workload& workload, const Target& target, const TuneOptions& options);
 
 }  // namespace lathe::tuner

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "lathe/replay.h"
 #include "lathe/schedule.h"
 #include "tuner/features/statement_features.h"
 #include "tuner/model/metrics.h"
@@ -17,8 +18,61 @@ std::size_t TrainingData::workloads() const {
   return std::set<std::uint64_t>(data.workload.begin(), data.workload.end()).size();
 }
 
-TrainingData training_data(const RecordStore& store, const Target& target) {
+namespace {
+
+const std::string& class_of(const records::Provenance& p) {
+  return p.host_class.empty() ? p.host : p.host_class;
+}
+
+records::Filter trials_of(const records::KeySummary& key) {
+  records::Filter filter;
+  filter.workload = key.workload.program.hex();
+  filter.target = key.target.fingerprint.hex();
+  return filter;
+}
+
+// How many trials of the target each class of hosts has.
+std::map<std::string, std::int64_t> hosts_of(const RecordStore& store, const Digest& fingerprint) {
+  std::map<std::string, std::int64_t> hosts;
+  for (const records::KeySummary& key : store.summary()) {
+    if (key.target.fingerprint != fingerprint) continue;
+    store.for_each_trial(trials_of(key), [&](const records::Trial& trial) {
+      if (trial.key == key.key) ++hosts[class_of(trial.provenance)];
+      return true;
+    });
+  }
+  return hosts;
+}
+
+// The part of a cross-validation that each sample is held out with. Workloads, or the samples of a single one, are dealt
+// to the parts in a random order.
+std::vector<std::size_t> parts(const TrainingData& all, bool by_workload, std::size_t folds,
+                               std::uint64_t seed) {
+  std::map<std::uint64_t, std::uint64_t> deck;  // a random number each -> workload or sample
+  auto name = [&](std::size_t i) { return by_workload ? all.data.workload[i] : std::uint64_t{i}; };
+  for (std::size_t i = 0; i < all.data.size(); ++i) deck.emplace(mix64(seed, name(i)), name(i));
+  std::map<std::uint64_t, std::size_t> part;
+  for (const auto& [number, dealt] : deck) part.emplace(dealt, part.size() % folds);
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < all.data.size(); ++i) result.push_back(part.at(name(i)));
+  return result;
+}
+
+}  // namespace
+
+TrainingData training_data(const RecordStore& store, const Target& target, std::string host_class) {
   TrainingData result;
+  result.other_hosts = hosts_of(store, target.fingerprint());
+  if (host_class.empty()) host_class = class_of(this_provenance());
+  auto chosen = result.other_hosts.find(host_class);
+  if (chosen == result.other_hosts.end()) {
+    chosen = std::max_element(result.other_hosts.begin(), result.other_hosts.end(),
+                              [](const auto& a, const auto& b) { return a.second < b.second; });
+  }
+  if (chosen != result.other_hosts.end()) {
+    result.host_class = chosen->first;
+    result.other_hosts.erase(chosen);
+  }
   result.data.features = FeatureTable(statement_feature_names().size());
   const CpuModel cpu(target);
   const Digest fingerprint = target.fingerprint();
@@ -27,14 +81,12 @@ TrainingData training_data(const RecordStore& store, const Target& target) {
       result.other_targets += key.trials;
       continue;
     }
-    records::Filter filter;
-    filter.workload = key.workload.program.hex();
-    filter.target = fingerprint.hex();
     std::optional<Program> program;
     std::map<Digest, double> seen;  // a schedule that was measured several times is one sample, its best time
     std::vector<records::Trial> trials;
-    store.for_each_trial(filter, [&](const records::Trial& trial) {
+    store.for_each_trial(trials_of(key), [&](const records::Trial& trial) {
       if (!(trial.key == key.key) || !trial.scheduled || trial.regime != records::Regime::Warm) return true;
+      if (class_of(trial.provenance) != result.host_class) return true;
       const double seconds = trial.failure == records::Failure::None ? trial.p10 : 0;
       auto [it, fresh] = seen.emplace(*trial.scheduled, seconds);
       if (fresh) trials.push_back(trial);
@@ -111,18 +163,18 @@ ModelMetrics model_metrics(const std::string& name, const TrainingData& all,
   return m;
 }
 
-std::vector<ModelMetrics> cross_validate(const TrainingData& all, int folds, std::uint64_t seed) {
-  std::vector<std::size_t> everything(all.data.size());
-  std::iota(everything.begin(), everything.end(), std::size_t{0});
+CrossValidation cross_validate(const TrainingData& all, int folds, std::uint64_t seed) {
+  CrossValidation result;
+  const std::size_t workloads = all.workloads(), most = static_cast<std::size_t>(folds);
+  result.by_workload = workloads >= 2;
+  if (all.data.size() < most) return result;
+  const std::size_t count = result.by_workload ? std::min(most, workloads) : most;
+  const std::vector<std::size_t> part = parts(all, result.by_workload, count, seed);
   std::vector<float> trees(all.data.size()), networks(all.data.size());
   std::vector<std::size_t> judged;
-  for (int fold = 0; fold < folds; ++fold) {
+  for (std::size_t fold = 0; fold < count; ++fold) {
     std::vector<std::size_t> train, test;
-    for (std::size_t i : everything) {
-      const bool held_out = mix64(seed, all.data.workload[i]) % static_cast<std::uint64_t>(folds) ==
-                            static_cast<std::uint64_t>(fold);
-      (held_out ? test : train).push_back(i);
-    }
+    for (std::size_t i = 0; i < part.size(); ++i) (part[i] == fold ? test : train).push_back(i);
     if (train.empty() || test.empty()) continue;
     judged.insert(judged.end(), test.begin(), test.end());
     const Dataset training = subset(all.data, train), testing = subset(all.data, test);
@@ -142,7 +194,9 @@ std::vector<ModelMetrics> cross_validate(const TrainingData& all, int folds, std
     for (std::size_t i : judged) chosen.push_back(score[i]);
     return model_metrics(name, all, judged, chosen);
   };
-  return {metrics("draft", all.draft), metrics("trees", trees), metrics("trees and network", networks)};
+  result.models = {metrics("draft", all.draft), metrics("trees", trees),
+                   metrics("trees and network", networks)};
+  return result;
 }
 
 }  // namespace lathe::tuner

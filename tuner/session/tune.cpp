@@ -45,16 +45,17 @@ TuneSpace tune_space(const Workload& workload, const Target& target, const TuneO
 
 namespace tuner {
 
-int round_size(const TuneOptions& options) {
+int round_size(const TuneOptions& options, int measured) {
   if (options.round > 0) return options.round;
-  return options.trials <= 96 ? 8 : 16;
+  return static_cast<int>(usual_round(static_cast<std::size_t>(measured)));
 }
 
 TuneResult tune(const Workload& workload, const Target& target, const TuneOptions& options,
                 RecordStore& store, Measurer& measurer) {
   Session session(workload, target, options, store, measurer);
   while (!session.over() && session.result().measured < options.trials) {
-    session.round(std::min(round_size(options), options.trials - session.result().measured));
+    const int measured = session.result().measured;
+    session.round(std::min(round_size(options, measured), options.trials - measured));
   }
   session.finish("all trials are spent", records::SessionState::Finished);
   return session.result();

@@ -147,3 +147,49 @@ TEST_CASE("more distinct values than bins still split where it matters") {
   CHECK(s[100] == Approx(0.2).margin(0.02));
   CHECK(s[2900] == Approx(0.8).margin(0.02));
 }
+
+TEST_CASE("the first split is the best of all, with few rows and with many") {
+  for (std::size_t rows : {2, 3, 5, 8, 13, 40, 200}) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      Random random(mix64(rows, seed));
+      Dataset data;
+      data.features = FeatureTable(4);
+      for (std::size_t r = 0; r < rows; ++r) {
+        std::span<float> row = data.features.add_row();
+        for (std::size_t f = 0; f < 4; ++f) row[f] = static_cast<float>(random.below(f == 0 ? 2 : 100)) - 50;
+        data.features.end_program();
+        data.label.push_back(static_cast<float>(random.uniform()));
+        data.workload.push_back(0);
+      }
+      TreeOptions options;
+      options.trees = options.depth = 1;
+      options.bins = 255;
+      options.learning_rate = 1;
+      options.lambda = 0;
+      options.min_child = 1;
+      TreeEnsemble tree;
+      tree.fit(data, options);
+      const std::vector<float> fitted = scores(tree, data.features);
+      auto loss = [&](auto&& answer) {
+        double sum = 0;
+        for (std::size_t r = 0; r < rows; ++r) sum += std::pow(answer(r) - data.label[r], 2);
+        return sum;
+      };
+      double best = 1e9;
+      for (std::size_t f = 0; f < 4; ++f) {
+        for (std::size_t cut = 0; cut < rows; ++cut) {
+          const float threshold = data.features.row(cut)[f];
+          double sum[2] = {}, count[2] = {};
+          auto side = [&](std::size_t r) { return data.features.row(r)[f] > threshold; };
+          for (std::size_t r = 0; r < rows; ++r) {
+            sum[side(r)] += data.label[r];
+            ++count[side(r)];
+          }
+          best = std::min(best, loss([&](std::size_t r) { return sum[side(r)] / count[side(r)]; }));
+        }
+      }
+      CAPTURE(rows, seed);
+      CHECK(loss([&](std::size_t r) { return fitted[r]; }) == Approx(best).margin(1e-5));
+    }
+  }
+}

@@ -208,3 +208,63 @@ TEST_CASE("evolution copes with a space that has nothing left, and with one that
   Random random(1);
   CHECK(evolve(space, {}, all, score, 10, {}, random).size() == 0);
 }
+
+namespace {
+
+// A switch and a grid of two sizes. With the switch off every point is slower than every point with it on.
+class SwitchSpace final : public DecisionSpace {
+ public:
+  const std::vector<Decision>& decisions() const override { return decisions_; }
+  std::int32_t options(std::size_t d, PointView) const override { return decisions_[d].max_options; }
+  void filter(const PointSet& points, std::span<std::uint8_t> keep) const override {
+    for (std::size_t i = 0; i < points.size(); ++i) keep[i] = 1;
+  }
+  std::size_t feature_width() const override { return 3; }
+  void features(const PointSet& points, FeatureTable& table) const override {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      std::span<float> row = table.add_row();
+      for (std::size_t d = 0; d < 3; ++d) row[d] = static_cast<float>(points[i][d]);
+      table.end_program();
+    }
+  }
+  static double seconds(PointView p) {
+    return p[0] == 1 ? 1 + 0.01 * std::pow(p[1] - 2, 2) + 0.01 * std::pow(p[2] - 11, 2)
+                     : 6 + 0.02 * std::pow(p[1] - 12, 2) + 0.02 * std::pow(p[2] - 3, 2);
+  }
+
+ private:
+  std::vector<Decision> decisions_ = {{"switch", Decision::Kind::Categorical, 2, 0},
+                                      {"x", Decision::Kind::Ordinal, 16, 1},
+                                      {"y", Decision::Kind::Ordinal, 16, 2}};
+};
+
+// How many of the trials 17 to 48, which the model picks, have the switch off.
+int picks_with_switch_off(double niche_share, std::uint64_t seed) {
+  const SwitchSpace space;
+  ModelGuidedOptions options = seeded(seed);
+  options.random_share = 0;
+  options.niche_share = niche_share;
+  auto search = model_guided_strategy(space, options);
+  int off = 0;
+  for (int trials = 0; trials < 48; trials += 8) {
+    std::vector<Observation> observations;
+    for (const Point& p : search->propose(8)) {
+      off += trials >= 16 && p[0] == 0;
+      observations.push_back({p, SwitchSpace::seconds(p)});
+    }
+    search->observe(observations);
+  }
+  return off;
+}
+
+}  // namespace
+
+TEST_CASE("a share of the picks goes to options that look bad beside the leader's") {
+  int with = 0, without = 0;
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    with += picks_with_switch_off(0.5, seed);
+    without += picks_with_switch_off(0, seed);
+  }
+  CHECK(with >= 25);  // of 80 picks from niches about 47 are the switch's
+  CHECK(with > 2 * without);
+}

@@ -2,11 +2,15 @@
 #include "tuner/session/training_data.h"
 
 #include <filesystem>
+#include <regex>
+#include <sstream>
 
 #include "analytic_measurer.h"
+#include "lathe/replay.h"
 #include "support/check_schedule.h"
 #include "tuner/features/statement_features.h"
 #include "tuner/model/pretrained.h"
+#include "tuner/session/shipped_model.h"
 
 using namespace lathe;
 using namespace lathe::tuner;
@@ -67,12 +71,84 @@ TEST_CASE("metrics are of workloads: an oracle has all of them 1, its opposite n
 TEST_CASE("each workload is judged by models that never saw it") {
   RecordStore store = RecordStore::in_memory();
   fill(store);
-  const std::vector<ModelMetrics> rows = cross_validate(training_data(store, test::avx2()), 5, 1);
-  REQUIRE(rows.size() == 3);
-  for (const ModelMetrics& m : rows) {
+  const CrossValidation judged = cross_validate(training_data(store, test::avx2()), 5, 1);
+  CHECK(judged.by_workload);
+  REQUIRE(judged.models.size() == 3);
+  for (const ModelMetrics& m : judged.models) {
     CHECK(m.workloads == 3);
     CHECK(m.programs == 72);
   }
+}
+
+TEST_CASE("schedules of a single workload are judged by models that saw others of it, and nothing by none") {
+  RecordStore store = RecordStore::in_memory();
+  CHECK(cross_validate(training_data(store, test::avx2()), 5, 1).models.empty());
+  AnalyticMeasurer machine;
+  TuneOptions options;
+  options.trials = 32;
+  options.strategy = SearchStrategy::Random;
+  tuner::tune(Workload::parse("matmul(m=64,n=64,k=64)"), test::avx2(), options, store, machine);
+  const CrossValidation judged = cross_validate(training_data(store, test::avx2()), 5, 1);
+  CHECK_FALSE(judged.by_workload);
+  REQUIRE(judged.models.size() == 3);
+  for (const ModelMetrics& m : judged.models) {
+    CHECK(m.workloads == 1);
+    CHECK(m.programs == 32);
+    CHECK(m.pairwise > 0);
+  }
+}
+
+TEST_CASE("times of different hosts are not compared: a model learns from one class of them") {
+  std::stringstream lines;
+  {
+    RecordStore store = RecordStore::in_memory();
+    fill(store);
+    store.export_lines(lines, {});
+  }
+  const std::string here =
+      this_provenance().host_class.empty() ? this_provenance().host : this_provenance().host_class;
+  std::string text = lines.str(), other = text;
+  const std::string field = "\"" + here + "\"";
+  for (std::size_t at = 0; (at = other.find(field, at)) != std::string::npos; at += 8)
+    other.replace(at, field.size(), "\"abroad\"");
+  REQUIRE(other != text);
+  other = std::regex_replace(other, std::regex("\"id\":\"[^\"]*\","), "");  // else they are changed lines
+  std::istringstream away(other);
+  const RecordStore abroad = RecordStore::from_text(away, "abroad");
+  CHECK(training_data(abroad, test::avx2()).host_class == "abroad");  // there are no others
+  CHECK(training_data(abroad, test::avx2()).data.size() == 72);
+  CHECK(training_data(abroad, test::avx2(), here).host_class == "abroad");
+
+  RecordStore both = RecordStore::in_memory();
+  std::istringstream first(text), second(other);
+  both.import_lines(first, "first");
+  both.import_lines(second, "second");
+  const TrainingData mine = training_data(both, test::avx2()),
+                     theirs = training_data(both, test::avx2(), "abroad");
+  CHECK(mine.host_class == here);
+  CHECK(mine.other_hosts.count("abroad") == 1);
+  CHECK(theirs.host_class == "abroad");
+  CHECK(mine.data.size() + theirs.data.size() >= 72);
+  CHECK(mine.data.size() <= 72);
+  CHECK(theirs.data.size() <= 72);
+}
+
+TEST_CASE("the shipped model is of this build's features, serves its kind of CPU and can be left out") {
+  CHECK(shipped_model_is_current());  // else train it again: tuner/session/shipped_model.h
+  CHECK(shipped_model(test::avx2()) != nullptr);
+  Target wide = test::avx2();
+  std::get<CpuTarget>(wide.device).vector_bits = 512;
+  CHECK(shipped_model(wide) == nullptr);
+  AnalyticMeasurer machine;
+  TuneOptions options;
+  options.trials = 8;
+  const Workload w = Workload::parse("matmul(m=48,n=48,k=48)");
+  RecordStore store = RecordStore::in_memory();
+  CHECK(tuner::tune(w, test::avx2(), options, store, machine).prior == "shipped");
+  options.shipped_model = false;
+  CHECK(tuner::tune(w, test::avx2(), options, store, machine).prior.empty());
+  options.shipped_model = options.cold = true;
+  CHECK(tuner::tune(w, test::avx2(), options, store, machine).prior.empty());
 }
 
 TEST_CASE("a session takes a pretrained model as its prior, and refuses one for other features") {

@@ -9,7 +9,8 @@ Curve play(const Sweep& sweep, tuner::Strategy& strategy, std::size_t trials, st
   double best = 0;
   while (curve.size() < trials) {
     std::vector<tuner::Observation> observations;
-    for (tuner::Point& point : strategy.propose(std::min(round, trials - curve.size()))) {
+    const std::size_t size = round > 0 ? round : tuner::usual_round(curve.size());
+    for (tuner::Point& point : strategy.propose(std::min(size, trials - curve.size()))) {
       const double time = sweep.time(point);
       best = std::max(best, sweep.best() / time);
       curve.push_back(best);

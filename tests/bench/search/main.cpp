@@ -23,9 +23,9 @@ namespace {
 
 struct Options {
   std::string data = "../shared/data/gpu-sweeps", json, markdown, only;
-  bool quick = false, no_models = false, no_prior = false, no_evolved = false;
+  bool quick = false, no_models = false, no_prior = false, no_evolved = false, no_search = false;
   int seeds = 10;
-  std::size_t trials = 256, round = 16;
+  std::size_t trials = 256, round = 0;
 };
 
 using Sweeps = std::vector<std::unique_ptr<Sweep>>;
@@ -97,7 +97,7 @@ void run(const Options& options) {
   for (const auto& sweep : sweeps) {
     if (!options.only.empty() && sweep->name().find(options.only) == std::string::npos) continue;
     std::cerr << fmt::format("{} ({} configurations)\n", sweep->name(), sweep->size());
-    races(*sweep, sweeps, options, report);
+    if (!options.no_search) races(*sweep, sweeps, options, report);
     if (options.no_models) continue;
     for (std::size_t samples : {64, 256, 1000}) {
       if (sweep->size() < samples + 100) continue;
@@ -127,11 +127,14 @@ int main(int argc, char** argv) {
   app.add_option("--trials", options.trials, "trials of each session")
       ->check(CLI::Range(32, 4096))
       ->capture_default_str();
-  app.add_option("--round", options.round, "trials measured between two fits of the model")
-      ->check(CLI::PositiveNumber)
+  app.add_option("--round", options.round,
+                 "trials measured between two fits of the model; 0: as a session, 8 of the first 96 and 16 "
+                 "of the rest")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("--quick", options.quick, "three seeds, 192 trials");
   app.add_flag("--no-models", options.no_models, "leave the models' offline metrics out");
+  app.add_flag("--no-search", options.no_search, "leave the searches out: the models' metrics alone");
   app.add_flag("--no-prior", options.no_prior, "leave the searches with a sibling's prior out");
   app.add_flag("--no-evolved", options.no_evolved, "leave the searches that may not list the space out");
   CLI11_PARSE(app, argc, argv);
