@@ -53,6 +53,7 @@ int main(int argc, char** argv) try {
   if (argc > 1)
     if (const std::optional<int> done = serve_as_worker(argv[argc - 1])) return *done;
 
+  // A program of your own: Workload{"my_layer", program("my_layer", {x, w}, {y}), {}}.
   const Workload workload = Workload::parse(argc > 1 ? argv[1] : "matmul(m=96,n=96,k=96)");
   const Target target = Target::host();
 

@@ -1,6 +1,7 @@
 #include "lathe/compile.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "driver/code_options.h"
 #include "driver/shapes.h"
@@ -119,6 +120,24 @@ void check_tensor(const Program& program, const Param& param, const runtime::Ten
   }
 }
 
+/// A kernel may read its operands again after it wrote an output (docs/semantics.md: parameters do not overlap).
+void check_overlap(const Program& program, const std::vector<const Param*>& params,
+                   const std::vector<runtime::Tensor*>& tensors) {
+  const auto begin = [](const runtime::Tensor* t) { return static_cast<const char*>(t->data()); };
+  for (std::size_t out = 0; out < params.size(); ++out) {
+    if (params[out]->role != ParamRole::Output && params[out]->role != ParamRole::InOut) continue;
+    for (std::size_t other = 0; other < params.size(); ++other) {
+      const runtime::Tensor *a = tensors[out], *b = tensors[other];
+      if (out == other || a->bytes() == 0 || b->bytes() == 0) continue;
+      const std::less_equal<> before;
+      if (before(begin(a) + a->bytes(), begin(b)) || before(begin(b) + b->bytes(), begin(a))) continue;
+      throw UserError(code::C012, "kernel \"" + program->name + "\", parameter \"" + params[out]->name() +
+                                      "\": shares memory with \"" + params[other]->name() +
+                                      "\"; give the kernel an output of its own");
+    }
+  }
+}
+
 }  // namespace
 
 void Kernel::operator()(const std::vector<runtime::Tensor*>& tensors,
@@ -147,6 +166,7 @@ void Kernel::operator()(const std::vector<runtime::Tensor*>& tensors,
     check_tensor(p, *buffers[i], tensors[i], values);
     addresses.push_back(tensors[i]->data());
   }
+  check_overlap(p, buffers, tensors);
   if (function_(addresses.data(), sizes.data()) != LATHE_OK) {
     throw UserError(code::C013, "kernel \"" + p->name + "\" failed: " + lathe_last_error());
   }

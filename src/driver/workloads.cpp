@@ -194,6 +194,9 @@ class SpecReader {
       names.push_back(kind.name);
     }
     throw UserError(code::W003, "no workload is called \"" + name + "\"" + did_you_mean(name, names) +
+                                    (text_.find_first_of("./") != std::string::npos
+                                         ? "\n  a file with a program has a name that ends in .json"
+                                         : "") +
                                     "\n  workloads: " + joined(names));
   }
   [[noreturn]] void unknown_key(const WorkloadKind& kind, const std::string& key, std::size_t start) const {

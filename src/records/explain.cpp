@@ -1,6 +1,7 @@
 // Why a lookup missed, part by part of the key.
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -46,30 +47,66 @@ std::string dotted(const std::string& pointer) {
   return text;
 }
 
+using Lists = std::map<std::string, std::set<std::string>>;
+
+// Takes the lists of words (features) out of a description: they are compared as sets, not place by place.
+void take_lists(nlohmann::json& value, const std::string& path, Lists& lists) {
+  const auto is_word = [](const nlohmann::json& item) { return item.is_string(); };
+  if (value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), is_word)) {
+    for (const nlohmann::json& item : value) lists[path].insert(item.get<std::string>());
+    value = nullptr;
+  } else if (value.is_object()) {
+    for (const auto& entry : value.items()) take_lists(entry.value(), path + "/" + entry.key(), lists);
+  }
+}
+
+std::string only_in(const std::set<std::string>& these, const std::set<std::string>& those) {
+  std::string text;
+  for (const std::string& word : these)
+    if (!those.contains(word)) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
 // The fields in which two descriptions differ, one a line.
 std::string differences(const std::string& here, const std::string& there) {
   nlohmann::json a, b;
+  Lists a_lists, b_lists;
   try {
     check_depth(here), check_depth(there);
-    a = nlohmann::json::parse(here).flatten(), b = nlohmann::json::parse(there).flatten();
+    a = nlohmann::json::parse(here), b = nlohmann::json::parse(there);
+    take_lists(a, "", a_lists), take_lists(b, "", b_lists);
+    a = a.flatten(), b = b.flatten();
   } catch (const std::exception&) {
     return "\n      (the descriptions cannot be compared)";
   }
   std::set<std::string> paths;
   for (const auto& entry : a.items()) paths.insert(entry.key());
   for (const auto& entry : b.items()) paths.insert(entry.key());
+  for (const Lists* lists : {&a_lists, &b_lists})
+    for (const auto& list : *lists) paths.insert(list.first);
   std::string text;
   int shown = 0, more = 0;
   for (const std::string& path : paths) {
     const auto here_value = a.find(path), there_value = b.find(path);
     bool in_a = here_value != a.end(), in_b = there_value != b.end();
-    if (in_a && in_b && *here_value == *there_value) continue;
+    const bool is_list = a_lists.contains(path) || b_lists.contains(path);
+    const std::string here_only = only_in(a_lists[path], b_lists[path]),
+                      there_only = only_in(b_lists[path], a_lists[path]);
+    if (is_list ? here_only.empty() && there_only.empty() : in_a && in_b && *here_value == *there_value)
+      continue;
     if (++shown > 8) {
       ++more;
       continue;
     }
-    text += "\n      " + dotted(path) + ": " + (in_a ? here_value->dump() : "absent") + " here, " +
-            (in_b ? there_value->dump() : "absent") + " there";
+    text += "\n      " + dotted(path) + ": ";
+    if (is_list) {
+      text += here_only.empty() ? "" : "only here " + here_only;
+      text += here_only.empty() || there_only.empty() ? "" : "; ";
+      text += there_only.empty() ? "" : "only there " + there_only;
+      continue;
+    }
+    text += (in_a ? here_value->dump() : "absent") + " here, " + (in_b ? there_value->dump() : "absent") +
+            " there";
   }
   if (more > 0) text += "\n      and " + std::to_string(more) + " more";
   return text.empty() ? "\n      (the descriptions are equal; only the fingerprints differ)" : text;

@@ -70,8 +70,11 @@ void run_reorder(Edit& edit) {
   for (std::size_t d = places.front(); d < places.back(); ++d) {
     const For* loop = (*deepest)[d].as<For>();
     if (!loop || !loop->body.same_as((*deepest)[d + 1])) {
-      edit.refuse(code::S015, "there are other statements between the loops",
-                  {{(*deepest)[d].get(), loop ? "holds more than one statement" : "here"}},
+      std::vector<Mark> marks;
+      if (const Seq* seq = (*deepest)[d].as<Seq>())
+        for (const Stmt& child : seq->stmts)
+          marks.push_back({child.get(), child.same_as((*deepest)[d + 1]) ? "here" : "in the way"});
+      edit.refuse(code::S015, "there are other statements between the loops", marks,
                   "move them away first, with compute_at for instance");
     }
   }

@@ -1,8 +1,10 @@
 // compute: from a lambda's result to tensors.
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
+#include "arith/analyzer.h"
 #include "ir/expr_limits.h"
 #include "ir/visitor.h"
 #include "support/error_codes/te.h"
@@ -72,6 +74,65 @@ class ScopeCheck {
   std::unordered_set<const VarNode*> allowed_;
 };
 
+/// Refuses reads that are surely outside: of subscripts that are sums of multiples of loop variables, in the parts of an
+/// expression that are evaluated at every element. What a select or a && guards, and what depends on data or on run-time
+/// sizes, is the program's own business (docs/semantics.md).
+class SubscriptCheck : public Visitor {
+ public:
+  SubscriptCheck(const Compute& compute, const std::vector<Axis>& axes, std::string what)
+      : compute_(compute), what_(std::move(what)), vars_(compute.indices) {
+    vars_.insert(vars_.end(), axes.begin(), axes.end());
+  }
+
+  void check(const Expr& e) {
+    const auto is_empty = [](const Var& v) { return as_int(ranged(v.node())->extent) == 0; };
+    if (std::none_of(vars_.begin(), vars_.end(), is_empty)) visit(e);
+  }
+
+ protected:
+  void visit_node(const Select& node, const Expr&) override { visit(node.condition); }
+  void visit_node(const Binary& node, const Expr& self) override {
+    if (node.op == BinaryOp::And || node.op == BinaryOp::Or)
+      visit(node.a);
+    else
+      Visitor::visit_node(node, self);
+  }
+  void visit_node(const Load& node, const Expr& self) override {
+    for (std::size_t d = 0; d < node.indices.size(); ++d) check(node, d);
+    Visitor::visit_node(node, self);
+  }
+
+ private:
+  void check(const Load& load, std::size_t d) const {
+    const std::optional<std::int64_t> elements = as_int(load.buffer->shape[d]);
+    const std::optional<arith::Affine> subscript = arith::affine(load.indices[d], vars_);
+    const std::optional<std::int64_t> start = subscript ? as_int(subscript->rest) : std::nullopt;
+    if (!elements || !start) return;
+    std::int64_t least = *start, greatest = *start;
+    for (std::size_t i = 0; i < vars_.size(); ++i) {
+      const std::int64_t step = subscript->coefficients[i];
+      if (step == 0) continue;
+      const std::optional<std::int64_t> extent = as_int(ranged(vars_[i].node())->extent);
+      std::int64_t way = 0;
+      if (!extent || __builtin_mul_overflow(step, *extent - 1, &way)) return;
+      if (__builtin_add_overflow(step < 0 ? least : greatest, way, step < 0 ? &least : &greatest)) return;
+    }
+    if (least >= 0 && greatest < *elements) return;
+    refuse(
+        code::D015,
+        what_ + ": subscript " + to_string(load.indices[d]) + " of " + quote(load.buffer->name) +
+            (least == greatest ? " is " + std::to_string(least)
+                               : " goes from " + std::to_string(least) + " to " + std::to_string(greatest)) +
+            ", and dimension " + std::to_string(d) + " has " + std::to_string(*elements) +
+            " elements; correct the extents, or guard the read with if_inside or select",
+        compute_.site);
+  }
+
+  const Compute& compute_;
+  std::string what_;
+  std::vector<Var> vars_;
+};
+
 /// The values that a reduction combines, with its condition folded in: what is left out is the identity.
 std::vector<Expr> conditional_values(const ReductionSpec& spec) {
   std::vector<Expr> values = spec.values;
@@ -136,6 +197,7 @@ std::vector<Tensor> finish_compute(std::string name, std::vector<Expr> shape, st
   if (!node->reduction.empty()) {
     for (const Expr& e : node->reduction[0].options.initial) scope.check(e, {});
   }
+  for (const Expr& value : node->values) SubscriptCheck(*node, axes, what).check(value);
   const Ref<Compute> compute(node.release());
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < compute->values.size(); ++i) {

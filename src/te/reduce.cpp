@@ -101,7 +101,8 @@ ReductionSpec reduction(Reducer reducer, Values values, std::vector<Axis> axes, 
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = convert_to(reducer->a[i].dtype(), values[i], what + ": value " + std::to_string(i), site);
   }
-  if (axes.empty()) refuse(code::D007, what + " has no axes", site);
+  if (axes.empty())
+    refuse(code::D007, what + " has no axes; list those it goes over: " + what + "(…, {r})", site);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (!axes[i].defined()) refuse(code::D012, what + ": an axis is empty", site);
     for (std::size_t j = 0; j < i; ++j) {

@@ -44,6 +44,9 @@ gives 0 "$lathe" build "$a" 'conv=conv2d(n=1,h=9,w=9,ci=5,co=7)' --levels x86-64
   --name net -o levels
 gives 0 "$lathe" verify levels --name net
 says '4 runs, 0 wrong'
+gives 0 "$lathe" verify levels; says '4 runs, 0 wrong'  # one artefact in the folder needs no name
+mkdir nothing
+gives 1 "$lathe" verify nothing; says 'holds no manifest'
 printf 'x' >>levels/net.h
 gives 1 "$lathe" verify levels --name net
 says 'is not the file that was built'

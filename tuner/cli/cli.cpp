@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <iostream>
 
 #include "lathe/tuner.h"
@@ -28,13 +30,32 @@ constexpr const char* kAbout =
 constexpr const char* kExitCodes =
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 interrupted (resumable), 4 no record.";
 
+/// What a shared object throws while it is loaded reaches no handler: dlopen lies between. It becomes a text here.
+[[noreturn]] void refuse_load() {
+  std::string text = "it ended this program";
+  try {
+    if (std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    text = e.what();
+  } catch (...) {
+  }
+  std::fprintf(
+      stderr,
+      "lathe: a shared object given to --load refuses to be loaded: %s\n  it must define names of its own, "
+      "and not be linked with lathe::lathe: what it calls is in this program\n",
+      text.c_str());
+  std::_Exit(kFailed);
+}
+
 /// Workloads of shared objects register themselves when they are loaded.
 void load(const std::vector<std::string>& libraries) {
   for (const std::string& library : libraries) {
     // A name without a slash means a file here, not one on the linker's search path.
     const std::string path = library.find('/') == std::string::npos ? "./" + library : library;
-    if (!dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL))
-      throw std::runtime_error("cannot load \"" + library + "\": " + dlerror());
+    const std::terminate_handler usual = std::set_terminate(refuse_load);
+    void* const loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    std::set_terminate(usual);
+    if (!loaded) throw std::runtime_error("cannot load \"" + library + "\": " + dlerror());
   }
 }
 

@@ -95,7 +95,9 @@ void write_file(const std::string& verb, const std::string& path,
     if (file && whole) fs::rename(draft, target, error);
     if (file && !error) return;
     throw std::runtime_error(verb + ": cannot write \"" + path + "\"" +
-                             (whole && fs::exists(target, ignored) ? "; it is as it was" : ""));
+                             (whole && fs::exists(target, ignored)
+                                  ? "; it is as it was"
+                                  : "; does its folder exist, and may it be written?"));
   } catch (...) {
     if (whole) fs::remove(draft, ignored);
     throw;

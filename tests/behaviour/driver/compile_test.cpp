@@ -91,3 +91,19 @@ TEST_CASE("a call with tensors that do not fit is refused in words") {
           "kernel \"matmul\", parameter \"B\": expected f32 [4, 4], got f32 [4, 5]  [LTH-C012]");
   }
 }
+
+TEST_CASE("a call whose output shares memory with an operand is refused, operands may share") {
+  const Kernel kernel = compile(Schedule(test::matmul(4, 4, 4).program), Target::host());
+  runtime::Tensor a(f32, {4, 4}), c(f32, {4, 4});
+  runtime::Tensor shared = a.share();
+  CHECK_NOTHROW(kernel({&a, &shared, &c}));
+  try {
+    kernel({&c, &a, &shared});
+    FAIL("accepted");
+  } catch (const UserError& e) {
+    CHECK(
+        std::string(e.what()) ==
+        "kernel \"matmul\", parameter \"C\": shares memory with \"B\"; give the kernel an output of its own  "
+        "[LTH-C012]");
+  }
+}

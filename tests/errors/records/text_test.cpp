@@ -288,7 +288,8 @@ TEST_CASE("text of a miss, part by part") {
   insert(store, timed(key, "a", 1e-3));
   Query query = query_of(key_of());
   query.key.target.name = "zen4";
-  query.key.target.json = R"({"arch":"zen3","caches":{"l1":32768,"l2":1048576},"avx512":true})";
+  query.key.target.json =
+      R"({"arch":"zen3","caches":{"l1":32768,"l2":1048576},"features":["avx512f","avx"]})";
   query.key.target.fingerprint = *Digest::parse("12345678000000000000000000000000");
   std::string digits = key_of().target.fingerprint.hex().substr(0, 8);
   std::string expected =
@@ -298,8 +299,8 @@ TEST_CASE("text of a miss, part by part") {
       "    'zen3' (" +
       digits +
       "), 1 trial, differs in:\n"
-      "      avx512: true here, absent there\n"
-      "      caches.l2: 1048576 here, 524288 there\n";
+      "      caches.l2: 1048576 here, 524288 there\n"
+      "      features: only here avx, avx512f\n";
   CHECK(store.why(query) == expected);
   CHECK(refusal([&] { store.require(query); }) ==
         "record store '(in memory)': " + expected +

@@ -207,7 +207,11 @@ TEST_CASE("reorder: other statements between the loops") {
         "  at loops_text_test.cpp:LINE\n"
         "  …\n"
         "  for i\n"
-        "    …\n"
+        "    for vi    <-- in the way\n"
+        "      for vj\n"
+        "        block \"D\" reads C writes D\n"
+        "    for j    <-- here\n"
+        "      block \"E\" reads D writes E\n"
         "  move them away first, with compute_at for instance  [LTH-S015]");
 }
 

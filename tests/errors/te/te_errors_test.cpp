@@ -135,6 +135,28 @@ TEST_CASE("a variable of another compute, or of nobody") {
         "  at te_errors_test.cpp:LINE  [LTH-D006]");
 }
 
+TEST_CASE("a subscript that leaves the tensor") {
+  Tensor x = square();
+  Axis r = reduce_axis(5, "r"), none = reduce_axis(0, "none");
+  CHECK(
+      error_text([&] { compute("y", {4}, [&](Var i) { return x(i + 1, 0); }); }) ==
+      "compute \"y\": subscript i + 1 of \"x\" goes from 1 to 4, and dimension 0 has 4 elements; correct the "
+      "extents, or guard the read with if_inside or select\n"
+      "  at te_errors_test.cpp:LINE  [LTH-D015]");
+  CHECK(error_text([&] { compute("y", {4}, [&](Var i) { return sum(x(i, r), {r}); }); }) ==
+        "compute \"y\": subscript r of \"x\" goes from 0 to 4, and dimension 1 has 4 elements; correct the "
+        "extents, or guard the read with if_inside or select\n"
+        "  at te_errors_test.cpp:LINE  [LTH-D015]");
+  CHECK(error_text([&] { compute("y", {4}, [&](Var i) { return x(i, 4); }); }) ==
+        "compute \"y\": subscript 4 of \"x\" is 4, and dimension 1 has 4 elements; correct the extents, or "
+        "guard "
+        "the read with if_inside or select\n"
+        "  at te_errors_test.cpp:LINE  [LTH-D015]");
+  CHECK_NOTHROW(compute("y", {4}, [&](Var i) { return x(3 - i, i); }));
+  CHECK_NOTHROW(compute("y", {4}, [&](Var i) { return select(i < 3, x(i + 1, i), 0.f); }));
+  CHECK_NOTHROW(compute("y", {5}, [&](Var i) { return sum(x(i, none), {none}); }));
+}
+
 TEST_CASE("axes listed twice, or none") {
   Tensor x = square();
   Axis r = reduce_axis(4, "r");
@@ -142,7 +164,7 @@ TEST_CASE("axes listed twice, or none") {
           sum(x(r, r), {r, r});
         }) == "sum: axis \"r\" is listed twice\n  at te_errors_test.cpp:LINE  [LTH-D007]");
   CHECK(error_text([&] { sum(x(0, 0), std::vector<Axis>()); }) ==
-        "sum has no axes\n  at te_errors_test.cpp:LINE  [LTH-D007]");
+        "sum has no axes; list those it goes over: sum(…, {r})\n  at te_errors_test.cpp:LINE  [LTH-D007]");
   CHECK(error_text([&] { argmax(x(0, 0), {Axis()}); }) ==
         "argmax: an axis is empty\n  at te_errors_test.cpp:LINE  [LTH-D012]");
 }
