@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "driver/rules/contraction.h"
 #include "driver/rules/rule.h"
 #include "ir/visitor.h"
 
@@ -34,6 +35,17 @@ bool rearranges_constant(const Schedule& s, const Block& block) {
          });
 }
 
+/// Would a contraction that reads the block not be tiled any more? Subscripts that are sums do not pack into panels.
+bool hinders_tiling(const Schedule& s, BlockRef b, const std::vector<BlockRef>& consumers) {
+  const auto tiles = [](const Schedule& of, BlockRef consumer) {
+    const std::optional<Contraction> c = contraction(of.get(consumer));
+    return c && c->packable;
+  };
+  Schedule inlined = s.fork();
+  if (!attempt(inlined, [&](Schedule& t) { t.compute_inline(b); })) return false;
+  return std::ranges::any_of(consumers, [&](BlockRef c) { return tiles(s, c) && !tiles(inlined, c); });
+}
+
 bool applies(Schedule& s, BlockRef b, const Context&) {
   const Block& block = s.get(b);
   if (block.is_reduction() || writes_output(s, b)) return false;
@@ -44,7 +56,7 @@ bool applies(Schedule& s, BlockRef b, const Context&) {
     repeated |= iterations(s, c) > iterations(s, b);
   }
   // The subscripts of rearranged weights are simpler than those of the weights; what packs them takes the block up.
-  if (into_reduction && rearranges_constant(s, block)) return false;
+  if (into_reduction && (rearranges_constant(s, block) || hinders_tiling(s, b, consumers))) return false;
   // A value that is dear, or guarded (padding), is computed once.
   if (calls_functions(block) && (repeated || into_reduction)) return false;
   return !(guards_loads(block) && into_reduction);

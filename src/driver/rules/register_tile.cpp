@@ -6,7 +6,7 @@ namespace lathe::rules {
 namespace {
 
 /// The latency of an addition is 4 cycles; sums that are only just enough to fill it stall at every hiccup.
-constexpr double kAddsPerCycle = 2, kLoadsPerCycle = 2, kAddLatency = 5.5;
+constexpr double kAddsPerCycle = 2, kLoadsPerCycle = 1.75, kAddLatency = 5.5;
 constexpr double kCyclesAroundTile = 12;  ///< addresses, branches, the pipeline filling
 constexpr double kCyclesPerSum = 1;       ///< its zero and its store
 

@@ -169,21 +169,26 @@ class Tiling {
     return product;
   }
 
-  /// The vector operand as panels of the tile's width, zeros beyond the last column.
+  /// The vector operand as panels of the tile's width, zeros beyond the last column; those of one matrix of a batch together.
   void make_panels() {
     std::vector<Expr> multiples(block().iters.size(), Expr(1));
     multiples[c_.column] = columns_;
     const Var column = block().iters[c_.column].var;
+    const auto is_batch = [&](const Expr& subscript) {
+      return std::ranges::any_of(
+          c_.batch, [&](std::size_t i) { return subscript.get() == block().iters[i].var.get(); });
+    };
     std::vector<Var> from;
-    std::vector<Expr> to{Expr()};
+    std::vector<Expr> to, within;
     for (const Range& r : block().reads[c_.vector_read].ranges) {
       from.push_back(Var("i" + std::to_string(from.size())));
       if (r.min.get() == column.get())
-        to[0] = floordiv(from.back(), columns_);
+        column_dimension_ = from.size() - 1;
       else
-        to.push_back(from.back());
-      if (r.min.get() == column.get()) column_dimension_ = from.size() - 1;
+        (is_batch(r.min) ? to : within).push_back(from.back());
     }
+    to.push_back(floordiv(from[column_dimension_], columns_));
+    to.insert(to.end(), within.begin(), within.end());
     to.push_back(floormod(from[column_dimension_], columns_));
     panels_ = s_.pad_einsum(b_, multiples).at(0);
     s_.transform_layout(panels_, -1, IndexMap{from, to});

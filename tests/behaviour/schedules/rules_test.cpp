@@ -210,3 +210,18 @@ TEST_CASE("constant operands of contractions are laid out ahead of the calls") {
   const Workload plain = Workload::parse("matmul(m=9,n=21,k=7)");
   CHECK_FALSE(divide_prepared(plain.default_schedule(test::avx2()).program()).prepare.defined());
 }
+
+TEST_CASE("weights of groups that come with each call are packed and tiled, too") {
+  const Program given = Workload::parse("conv2d(h=6,w=5,ci=8,co=24,g=2)").program;
+  std::vector<Param> params = given->params;
+  for (Param& p : params) {
+    if (p.role == ParamRole::Constant) p.role = ParamRole::Input;
+  }
+  const Program program(given->name, params, given->temps, given->body);
+  CHECK(check(program, 1e-5) == "");
+  Schedule s(program);
+  apply_rules(s, test::avx2());
+  bool in_registers = false;
+  for (const Buffer& b : s.program()->temps) in_registers |= b->scope == Scope::Local;
+  CHECK(in_registers);
+}
