@@ -18,30 +18,33 @@ std::string block_name(const Stmt& s) { return "block \"" + s.as<Block>()->name(
 /// The legal places of `block`, for the last line of an error.
 std::string legal_places(const Edit& edit, const char* primitive) {
   const auto* ref = edit.arg(0).get<BlockRef>();
-  std::string names;
+  std::string places;
   std::vector<const VarNode*> tried;
   for_each_block(edit.body(), [&](const Block& b, const Stmt&) {
+    std::string names;
     for (const Stmt& loop : loops_on(path_to_block(edit.body(), b.label.get()))) {
       const VarNode* var = loop.as<For>()->var.node();
       if (std::find(tried.begin(), tried.end(), var) != tried.end()) continue;
       tried.push_back(var);
-      const auto& handles = edit.before().handles;
-      for (std::size_t id = 0; id < handles.size(); ++id) {
-        if (handles[id].node.get() != var || handles[id].consumed_by >= 0) continue;
-        const Instruction trial = make_step(primitive, *ref, LoopRef(static_cast<std::uint32_t>(id)));
-        try {
-          Edit attempt(edit.before(), trial, edit.site());
-          find_primitive(primitive)->run(attempt);
-          names += (names.empty() ? "" : ", ") + loop.as<For>()->var.name();
-        } catch (const ScheduleError&) {
-        }
+      // Tried with a handle of its own: the loop may have none yet.
+      Schedule::State state = edit.before();
+      state.chooser = nullptr;
+      state.handles.push_back({HandleKind::Loop, loop.as<For>()->var});
+      const Instruction trial =
+          make_step(primitive, *ref, LoopRef(static_cast<std::uint32_t>(state.handles.size() - 1)));
+      try {
+        Edit attempt(state, trial, edit.site());
+        find_primitive(primitive)->run(attempt);
+        names += (names.empty() ? "" : ", ") + loop.as<For>()->var.name();
+      } catch (const ScheduleError&) {
       }
     }
+    if (!names.empty()) places += (places.empty() ? "" : "; ") + names + " of \"" + b.name() + "\"";
     return true;
   });
   const std::string& name = edit.block(0).back().as<Block>()->name();
-  return names.empty() ? "no loop that has a handle is legal for \"" + name + "\""
-                       : "legal loops for \"" + name + "\": " + names;
+  return places.empty() ? "no loop is legal for \"" + name + "\""
+                        : "legal loops for \"" + name + "\": " + places;
 }
 
 /// Refuses with the list of legal places, found only when the text is read.

@@ -10,7 +10,10 @@ constexpr double kAddsPerCycle = 2, kLoadsPerCycle = 1.75, kAddLatency = 5.5;
 constexpr double kCyclesAroundTile = 12;  ///< addresses, branches, the pipeline filling
 constexpr double kCyclesPerSum = 1;       ///< its zero and its store
 
-double ceil_div(std::int64_t a, std::int64_t b) { return static_cast<double>((a + b - 1) / b); }
+double ceil_div(std::int64_t a, std::int64_t b) {
+  const std::int64_t quotient = (a + b - 1) / b;
+  return static_cast<double>(quotient);
+}
 
 /// Cycles of one tile.
 double one(const TileProblem& p, double rows, double vectors) {
@@ -23,7 +26,8 @@ double one(const TileProblem& p, double rows, double vectors) {
 /// Calls f(size, how often) for the full tiles of an extent and for the rest.
 template <class F>
 void each_size(std::int64_t extent, std::int64_t tile, F&& f) {
-  if (extent / tile > 0) f(tile, static_cast<double>(extent / tile));
+  const std::int64_t full = extent / tile;
+  if (full > 0) f(tile, static_cast<double>(full));
   if (extent % tile > 0) f(extent % tile, 1.0);
 }
 
