@@ -6,9 +6,9 @@
 //     rows   x0 * |  w0 |  w1 |      a step of the reduction: one load for each w, one broadcast for each x,
 //            x1 * | sum | sum |      rows * vectors multiply-adds
 //
-// The core starts two multiply-adds and, sustained, 1.75 loads in a cycle, and a sum can be added to again only after the latency of an
-// addition. So a step takes the most of rows * vectors / 2, (rows + vectors) / 1.75 and that latency; what does not fill a
-// tile takes a smaller one.
+// The core starts two multiply-adds and, sustained, 1.75 loads in a cycle, and a sum can be added to again only after the
+// latency of an addition. So a step takes the most of rows * vectors / 2, (rows + vectors) / 1.75 and that latency; what
+// does not fill a tile takes a smaller one.
 
 #include <cstdint>
 
