@@ -60,6 +60,12 @@ struct Provenance {
   friend auto operator<=>(const Provenance&, const Provenance&) = default;
 };
 
+/// The class of `host` when parallel loops may use `threads` threads, "build7, 2 threads": times of one number of threads say
+/// nothing of another. 0: not known, and the class is the host.
+std::string host_class(const std::string& host, std::int64_t threads);
+/// The number of threads in the name of a class; 0: it names none.
+std::int64_t threads_of(std::string_view host_class);
+
 /// Whether `trial`'s time still holds under `current`: no version known to both differs. Hosts do not enter.
 bool same_versions(const Provenance& trial, const Provenance& current);
 

@@ -54,6 +54,7 @@ struct Query {
   Key key;
   Regime regime = Regime::Cold;  ///< preferred; times of the other regime serve only where there are none
   std::string host_class;        ///< preferred likewise; empty: any
+  std::int64_t threads = 0;      ///< of parallel loops; times of as many are preferred likewise. 0: any
   bool accept_stale = true;      ///< a stale time does not make a schedule wrong
   std::optional<Provenance> current;  ///< versions of the caller, to say what is stale
 };

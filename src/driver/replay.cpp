@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "codegen/llvm/version.h"
+#include "lathe/runtime/affinity.h"
 #include "support/error_codes/tuner.h"
 
 namespace lathe {
@@ -35,6 +36,7 @@ records::Query record_query(const Workload& workload, const Target& target) {
   records::Query query;
   query.key = record_key(workload, target);
   query.regime = records::Regime::Warm;
+  if (target.is_cpu()) query.threads = target.cpu().cores;
   query.current = this_provenance();
   return query;
 }
@@ -72,6 +74,7 @@ records::Provenance this_provenance() {
   p.lathe = version();
   p.llvm = codegen::cpu::llvm_version();
   p.host = host;
+  p.host_class = records::host_class(p.host, runtime::default_num_threads());
   return p;
 }
 

@@ -266,7 +266,7 @@ std::string RecordStore::why(const Query& query) const {
     part.resize(9, ' ');
     text += "  = " + part + "\n";
   }
-  if (hit.stale) text += "  ! time      " + hit.note + "\n";
+  if (!hit.note.empty()) text += "  ! time      " + hit.note + "\n";
   return text;
 }
 

@@ -13,18 +13,18 @@ namespace lathe::records {
 
 namespace {
 
-// A trial that may be served, and how well it fits: the wanted regime, the wanted host class, then the time,
-// then age.
+// A trial that may be served, and how well it fits: the wanted regime, the wanted number of threads, the wanted host
+// class, then the time, then age.
 struct Candidate {
-  bool other_regime, other_class;
+  bool other_regime, other_threads, other_class;
   double p10;
   std::int64_t created_us;
   Digest uid, schedule;
   std::int64_t id;
 
   friend bool operator<(const Candidate& a, const Candidate& b) {
-    return std::tie(a.other_regime, a.other_class, a.p10, a.created_us, a.uid) <
-           std::tie(b.other_regime, b.other_class, b.p10, b.created_us, b.uid);
+    return std::tie(a.other_regime, a.other_threads, a.other_class, a.p10, a.created_us, a.uid) <
+           std::tie(b.other_regime, b.other_threads, b.other_class, b.p10, b.created_us, b.uid);
   }
 };
 
@@ -32,39 +32,52 @@ bool is_stale(RecordStore::Impl& impl, const Query& wanted, bool marked, std::in
   return marked || (wanted.current && !same_versions(impl.provenance(provenance), *wanted.current));
 }
 
+// The trials of a key that may be compared with one another.
+struct Group {
+  KeyRef key;
+  Regime regime;
+  std::int64_t host_class;
+  std::string class_name;
+};
+
+std::vector<Group> groups_of(RecordStore::Impl& impl, const KeyRef& key) {
+  std::vector<Group> groups;
+  Statement row(impl.db(),
+                "SELECT w.regime, w.host_class, c.name FROM winners w JOIN host_classes c ON c.id = w.host_class "
+                "WHERE w.workload = ? AND w.target = ? AND w.semantics = ?",
+                key.workload, key.target, key.semantics);
+  while (row.step())
+    groups.push_back({key, static_cast<Regime>(row.integer(0)), row.integer(1), row.string(2)});
+  return groups;
+}
+
 // The first `limit` schedules of one group in the order of their times, each once.
-void best_of_group(RecordStore::Impl& impl, const KeyRef& key, Regime regime, std::int64_t host_class,
-                   const Query& wanted, std::int64_t wanted_class, std::size_t limit,
+void best_of_group(RecordStore::Impl& impl, const Group& group, const Query& wanted, std::size_t limit,
                    std::vector<Candidate>& out) {
+  const KeyRef& key = group.key;
+  const bool other_threads = wanted.threads > 0 && threads_of(group.class_name) != wanted.threads;
+  const bool other_class = !wanted.host_class.empty() && group.class_name != wanted.host_class;
   Statement row(
       impl.db(),
       "SELECT p10, created_us, uid, candidate, id, stale, provenance FROM trials WHERE workload = ? AND "
       "target = ? AND "
       "semantics = ? AND regime = ? AND host_class = ? AND servable = 1 ORDER BY p10, created_us, uid",
-      key.workload, key.target, key.semantics, static_cast<int>(regime), host_class);
+      key.workload, key.target, key.semantics, static_cast<int>(group.regime), group.host_class);
   std::set<Digest> seen;
   while (seen.size() < limit && row.step()) {
     if (!wanted.accept_stale && is_stale(impl, wanted, row.integer(5) != 0, row.integer(6))) continue;
     Digest schedule = row.digest(3);
     if (!seen.insert(schedule).second) continue;
-    out.push_back({regime != wanted.regime, wanted_class != 0 && host_class != wanted_class, row.real(0),
-                   row.integer(1), row.digest(2), schedule, row.integer(4)});
+    out.push_back({group.regime != wanted.regime, other_threads, other_class, row.real(0), row.integer(1),
+                   row.digest(2), schedule, row.integer(4)});
   }
 }
 
 std::vector<Candidate> best_of(RecordStore::Impl& impl, std::span<const KeyRef> keys, const Query& wanted,
                                std::size_t limit) {
-  std::int64_t wanted_class = wanted.host_class.empty() ? 0 : impl.find_host_class(wanted.host_class);
   std::vector<Candidate> found;
   for (const KeyRef& key : keys) {
-    Statement group(
-        impl.db(),
-        "SELECT regime, host_class FROM winners WHERE workload = ? AND target = ? AND semantics = ?",
-        key.workload, key.target, key.semantics);
-    while (group.step()) {
-      best_of_group(impl, key, static_cast<Regime>(group.integer(0)), group.integer(1), wanted, wanted_class,
-                    limit, found);
-    }
+    for (const Group& group : groups_of(impl, key)) best_of_group(impl, group, wanted, limit, found);
   }
   std::sort(found.begin(), found.end());
   std::set<Digest> seen;
@@ -90,6 +103,10 @@ std::string versions(const Provenance& p) {
   return text;
 }
 
+std::string counted(std::int64_t threads) {
+  return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+}
+
 Hit hit_of(Trial trial, const Query& wanted) {
   Hit hit;
   bool differs = wanted.current && !same_versions(trial.provenance, *wanted.current);
@@ -98,6 +115,12 @@ Hit hit_of(Trial trial, const Query& wanted) {
     hit.note = "the schedule replays; its time is stale: it was measured with " + versions(trial.provenance);
     hit.note += differs ? ", this is " + versions(*wanted.current) : ", and versions have changed since";
     hit.note += ". Measure it again with `lathe tune`.";
+  }
+  const std::int64_t threads = threads_of(trial.provenance.host_class);
+  if (wanted.threads > 0 && threads > 0 && threads != wanted.threads) {
+    if (!hit.note.empty()) hit.note += "; ";
+    hit.note += "it was measured with " + counted(threads) + ", the target has " + counted(wanted.threads) +
+                ": another schedule may be faster. Tune with `lathe tune` on as many.";
   }
   hit.trial = std::move(trial);
   return hit;

@@ -1,6 +1,7 @@
 #include "lathe/record_types.h"
 
 #include <array>
+#include <charconv>
 
 #include "lathe/records.h"
 
@@ -46,6 +47,21 @@ std::optional<Regime> regime_from(std::string_view text) { return find<Regime>(k
 std::string_view to_string(SessionState state) { return name_of(kStates, state); }
 std::optional<SessionState> session_state_from(std::string_view text) {
   return find<SessionState>(kStates, text);
+}
+
+std::string host_class(const std::string& host, std::int64_t threads) {
+  if (threads <= 0) return host;
+  return host + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+}
+
+std::int64_t threads_of(std::string_view host_class) {
+  const std::size_t comma = host_class.rfind(", ");
+  if (comma == std::string_view::npos) return 0;
+  const std::string_view tail = host_class.substr(comma + 2);
+  std::int64_t threads = 0;
+  const auto [rest, error] = std::from_chars(tail.data(), tail.data() + tail.size(), threads);
+  const std::string_view unit = tail.substr(static_cast<std::size_t>(rest - tail.data()));
+  return error == std::errc() && threads > 0 && (unit == " thread" || unit == " threads") ? threads : 0;
 }
 
 bool refutes(Failure failure) {

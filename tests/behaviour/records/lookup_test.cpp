@@ -196,6 +196,43 @@ TEST_CASE("times are compared within a regime and a host class") {
   CHECK(store.winners().size() == 3);
 }
 
+TEST_CASE("the name of a host class says how many threads there were") {
+  CHECK(host_class("build7", 1) == "build7, 1 thread");
+  CHECK(host_class("build7", 64) == "build7, 64 threads");
+  CHECK(host_class("build7", 0) == "build7");
+  for (std::int64_t threads : {1, 2, 64}) CHECK(threads_of(host_class("a, 3 threads", threads)) == threads);
+  for (const char* name : {"", "build7", "rack, 2", "2 threads", "a, threads", "a, -2 threads", "a, 0 threads",
+                           "a, 2 threads ", "a, 99999999999999999999 threads"})
+    CHECK(threads_of(name) == 0);
+}
+
+TEST_CASE("a target with several cores is served what was tuned on as many, whatever is faster") {
+  RecordStore store = RecordStore::in_memory();
+  KeyRef key = store.intern(key_of());
+  Trial one = timed(key, "one", 9e-4), two = timed(key, "two", 5e-4), unknown = timed(key, "unknown", 1e-4);
+  one.provenance.host_class = host_class("a", 1);
+  two.provenance.host_class = host_class("a", 2);
+  insert(store, one);
+  Query query = query_of(key_of());
+  query.threads = 2;
+  Hit hit = std::get<Hit>(store.lookup(query));
+  CHECK(hit.trial.p10 == 9e-4);  // better than none
+  CHECK_FALSE(hit.stale);
+  CHECK(hit.note.find("measured with 1 thread, the target has 2 threads") != std::string::npos);
+  CHECK(store.why(query).find("measured with 1 thread") != std::string::npos);
+
+  insert(store, two);
+  insert(store, unknown);
+  hit = std::get<Hit>(store.lookup(query));
+  CHECK(hit.trial.p10 == 5e-4);
+  CHECK(hit.note.empty());
+  query.threads = 1;
+  CHECK(best_time(store, query) == 9e-4);
+  query.threads = 0;
+  CHECK(best_time(store, query) == 1e-4);
+  CHECK(store.winners().size() == 3);
+}
+
 TEST_CASE("a schedule that was once found wrong is not served again") {
   for (Failure failure :
        {Failure::WrongResult, Failure::OutOfBounds, Failure::IncompleteOutput, Failure::Unstable}) {

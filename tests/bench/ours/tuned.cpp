@@ -29,9 +29,8 @@ std::optional<Callable> tuned_kernel(const Problem& p) {
   const RecordStore store = RecordStore::open(p.records, read_only);
   const Target target = Target::host();
   const records::Key key = record_key(*workload, target);
-  records::Query query;
-  query.key = key;
-  query.regime = records::Regime::Warm;
+  records::Query query = record_query(*workload, target);
+  query.threads = p.threads;
   const records::Lookup found = store.lookup(query);
   const auto* hit = std::get_if<records::Hit>(&found);
   if (hit == nullptr) return std::nullopt;
