@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 
 #include "harness/measure.h"
 #include "harness/operators.h"
@@ -24,6 +25,10 @@ struct Options {
   bool quick = false, cold = false, list = false;
 };
 
+/// How often a case is set up anew. Where memory lies decides how operands share the caches, and can halve the speed of
+/// anybody.
+constexpr int kPlacements = 3;
+
 const std::vector<std::string> AllGroups = {"hand", "default", "math", "compile", "tuned"};
 
 // Some machines set these to make OpenBLAS behave as on another CPU, which would make it an unfair peer. It
@@ -39,31 +44,57 @@ void start_without_overrides(char** argv) {
   if (found) execv("/proc/self/exe", argv);
 }
 
+/// Every implementation of a problem, on operands of its own.
+struct Field {
+  Problem problem;
+  std::vector<Callable> callables;
+  std::size_t peers = 0;  ///< the first of `callables`
+
+  Field(const std::string& group, const Case& what, int threads, const Options& options, bool patient)
+      : problem(make_problem(what, threads)) {
+    problem.patient = patient;
+    problem.records = options.db;
+    callables = make_peers(problem);
+    peers = callables.size();
+    if (auto ours = make_ours(group, problem)) callables.push_back(std::move(*ours));
+  }
+};
+
+void enter(Row& row, const Field& field, const std::vector<Times>& times) {
+  std::vector<bool> wrong(field.callables.size());
+  for (std::size_t index : disagreeing(field.callables)) wrong[index] = true;
+  for (std::size_t i = 0; i < field.callables.size(); ++i) {
+    const Callable& c = field.callables[i];
+    if (wrong[i]) {
+      if (std::ranges::count(row.wrong, c.name) == 0) row.wrong.push_back(c.name);
+      continue;
+    }
+    const Figure figure{field.problem.in_unit(times[i].min), field.problem.in_unit(times[i].median)};
+    if (i < field.peers) {
+      row.peers[c.name] = row.peers.count(c.name) > 0 ? better(row.peers[c.name], figure, row.unit) : figure;
+    } else {
+      row.ours = row.ours ? better(*row.ours, figure, row.unit) : figure;
+      row.trials = c.trials;
+    }
+  }
+}
+
 Row measure_case(const std::string& group, const Case& what, int threads, const Sampling& sampling,
                  const Options& options) {
-  Problem problem = make_problem(what, threads);
-  problem.patient = group == "tuned" && !options.quick;
-  problem.records = options.db;
-  std::vector<Callable> callables = make_peers(problem);
-  const std::size_t peers = callables.size();
-  if (auto ours = make_ours(group, problem)) callables.push_back(std::move(*ours));
-
-  Row row{group, what.key, what.text() + (sampling.cold ? " cold" : ""), threads, problem.unit, {}, {},
-          {},    {}};
-  if (callables.empty()) return row;
-  const std::vector<Times> times = measure_in_turns(callables, threads, sampling);
-  std::vector<bool> wrong(callables.size());
-  for (std::size_t index : disagreeing(callables)) wrong[index] = true;
-  for (std::size_t i = 0; i < callables.size(); ++i) {
-    const Figure figure{problem.in_unit(times[i].min), problem.in_unit(times[i].median)};
-    if (wrong[i]) {
-      row.wrong.push_back(callables[i].name);
-    } else if (i < peers) {
-      row.peers[callables[i].name] = figure;
-    } else {
-      row.ours = figure;
-      row.trials = callables[i].trials;
-    }
+  // Kept to the end, so that each field gets memory of its own.
+  std::vector<std::unique_ptr<Field>> fields;
+  Row row{group, what.key, what.text() + (sampling.cold ? " cold" : ""), threads, {}, {}, {}, {}, {}};
+  const int placements = options.quick ? 1 : kPlacements;
+  for (int k = 0; k < placements; ++k) {
+    const bool patient = k == 0 && group == "tuned" && !options.quick;
+    fields.push_back(std::make_unique<Field>(group, what, threads, options, patient));
+    const Field& field = *fields.back();
+    row.unit = field.problem.unit;
+    if (field.callables.empty()) return row;
+    enter(row, field, measure_in_turns(field.callables, threads, sampling));
+  }
+  for (const std::string& name : row.wrong) {
+    if (row.peers.erase(name) == 0) row.ours.reset();
   }
   return row;
 }
@@ -71,7 +102,7 @@ Row measure_case(const std::string& group, const Case& what, int threads, const 
 std::vector<Row> measure_group(const std::string& group, const Options& options, const Ceilings& ceilings) {
   Sampling sampling;
   sampling.cold = options.cold;
-  sampling.samples = options.samples;
+  sampling.samples = options.quick ? options.samples : std::max(4, options.samples / kPlacements);
   if (options.quick) sampling.sample_seconds = 1e-3;
   std::vector<Row> rows;
   auto show = [&](Row row) {
@@ -148,7 +179,7 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads, "numbers of threads (default: 1 and 2)")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
-  app.add_option("--samples", options.samples, "of each implementation (default: 12); more on a busy machine")
+  app.add_option("--samples", options.samples, "of each implementation (default: 12), over three placements of the operands; more on a busy machine")
       ->check(CLI::Range(10, 1000));
   app.add_flag("--quick", options.quick, "few cases, one thread, short samples");
   app.add_flag("--cold", options.cold, "evict the caches before every call");

@@ -20,7 +20,10 @@ namespace {
 constexpr std::size_t kTasksKept =
     8;  ///< runners, each with its inputs and reference, of tasks that take turns
 constexpr std::size_t kBinariesKept = 65536;
-constexpr int kRounds = 5;              ///< of a comparison
+/// Where a process's memory lies decides how its operands share the caches, and can halve its speed: leaders are timed
+/// in several.
+constexpr int kProcesses = 3;
+constexpr int kTurns = 2;  ///< in each of them
 constexpr double kStartSeconds = 1800;  ///< for the unscheduled program
 
 struct Runner {
@@ -67,34 +70,64 @@ class ProcessMeasurer final : public Measurer {
     MeasureOptions patient = options;
     patient.give_up_above = 0;
     std::vector<Measurement> results;
-    std::vector<Samples> samples(builds.size());
-    Runner* runner = runner_of(task, options);
-    if (!runner) return {};
-    for (std::size_t i = 0; i < builds.size(); ++i) {
-      results.push_back(builds[i].result);
-      if (alive(results[i])) adopt(results[i], load(*runner, static_cast<int>(i), builds[i].object, patient));
-    }
-    for (int round = 0; round < kRounds; ++round) {
-      for (std::size_t i = 0; i < builds.size(); ++i) {
-        if (!alive(results[i])) continue;
-        const std::optional<Measurement> m =
-            ask(*runner, {{{"do", "sample"}, {"slot", i}, {"brief", true}}, {}}, options);
-        if (!m) return {};
-        if (!alive(*m)) adopt(results[i], *m);
-        append(samples[i], {m->seconds, m->yardstick});
-      }
+    for (const Build& build : builds) results.push_back(build.result);
+    std::vector<std::vector<Samples>> by_process(builds.size());
+    for (int process = 0; process < kProcesses; ++process) {
+      if (!take_turns(task, builds, patient, results, by_process)) return {};
     }
     for (std::size_t i = 0; i < builds.size(); ++i) {
-      if (!runner->worker) break;
-      runner->worker->send({{{"do", "end"}, {"slot", i}}, {}}, {.seconds = 1, .stop = nullptr});
       if (!alive(results[i])) continue;
-      results[i].seconds = samples[i].seconds;
-      results[i].yardstick = samples[i].yardstick;
+      const Samples& middle = middle_of(by_process[i]);
+      results[i].seconds = middle.seconds;
+      results[i].yardstick = middle.yardstick;
     }
     return results;
   }
 
  private:
+  /// One process for each build that has not failed yet, all at once; they take samples in turns. False when `stop` said so.
+  bool take_turns(const Task& task, const std::vector<Build>& builds, const MeasureOptions& options,
+                  std::vector<Measurement>& results, std::vector<std::vector<Samples>>& by_process) {
+    Runner* runner = runner_of(task, options);
+    if (!runner) return false;
+    std::vector<Samples> samples(builds.size());
+    for (std::size_t i = 0; i < builds.size(); ++i) {
+      if (!alive(results[i])) continue;
+      const std::optional<Measurement> m = load(*runner, static_cast<int>(i), builds[i].object, options);
+      if (!m) return false;
+      adopt(results[i], *m);
+    }
+    for (int turn = 0; turn < kTurns; ++turn) {
+      for (std::size_t i = 0; i < builds.size(); ++i) {
+        if (!alive(results[i])) continue;
+        const std::optional<Measurement> m =
+            ask(*runner, {{{"do", "sample"}, {"slot", i}, {"brief", true}}, {}}, options);
+        if (!m) return false;
+        if (!alive(*m)) adopt(results[i], *m);
+        append(samples[i], {m->seconds, m->yardstick});
+      }
+    }
+    for (std::size_t i = 0; i < builds.size(); ++i) {
+      if (runner->worker)
+        runner->worker->send({{{"do", "end"}, {"slot", i}}, {}}, {.seconds = 1, .stop = nullptr});
+      if (alive(results[i])) by_process[i].push_back(std::move(samples[i]));
+    }
+    return true;
+  }
+
+  /// Of the process that is neither the luckiest nor the unluckiest.
+  static const Samples& middle_of(std::vector<Samples>& processes) {
+    const auto p10 = [](const Samples& s) {
+      Measurement m;
+      m.seconds = s.seconds;
+      return m.p10();
+    };
+    const auto middle = processes.begin() + static_cast<std::ptrdiff_t>(processes.size() / 2);
+    std::nth_element(processes.begin(), middle, processes.end(),
+                     [&](const Samples& a, const Samples& b) { return p10(a) < p10(b); });
+    return *middle;
+  }
+
   /// Leaders mostly come from the batch that was measured just now.
   void remember(std::span<const Candidate> batch, const std::vector<Build>& builds) {
     recent_.clear();

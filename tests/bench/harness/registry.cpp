@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 
 #include "bench.h"
@@ -45,6 +46,11 @@ std::string Row::best_peer() const {
     }
   }
   return best;
+}
+
+Figure better(const Figure& a, const Figure& b, Unit unit) {
+  const auto of = [&](double x, double y) { return higher_is_better(unit) ? std::max(x, y) : std::min(x, y); };
+  return {of(a.min, b.min), of(a.median, b.median)};
 }
 
 std::optional<double> Row::ratio() const {
