@@ -44,7 +44,7 @@ Program softmax_over(const std::string& name, const Tensor& x, std::size_t axis,
   Tensor total = compute(
       "total", kept, [&](const std::vector<Var>& at) { return sum(e(with_axes(at, reduced, {q})), {q}); });
   Tensor out = compute("out", x.shape(),
-                       [&](const std::vector<Var>& at) { return narrow(e(at) / total(without(at)), t); });
+                       [&](const std::vector<Var>& at) { return narrow(e(at) * (1.0 / total(without(at))), t); });
   return program(name, {x}, {out});
 }
 
