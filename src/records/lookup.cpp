@@ -42,10 +42,11 @@ struct Group {
 
 std::vector<Group> groups_of(RecordStore::Impl& impl, const KeyRef& key) {
   std::vector<Group> groups;
-  Statement row(impl.db(),
-                "SELECT w.regime, w.host_class, c.name FROM winners w JOIN host_classes c ON c.id = w.host_class "
-                "WHERE w.workload = ? AND w.target = ? AND w.semantics = ?",
-                key.workload, key.target, key.semantics);
+  Statement row(
+      impl.db(),
+      "SELECT w.regime, w.host_class, c.name FROM winners w JOIN host_classes c ON c.id = w.host_class "
+      "WHERE w.workload = ? AND w.target = ? AND w.semantics = ?",
+      key.workload, key.target, key.semantics);
   while (row.step())
     groups.push_back({key, static_cast<Regime>(row.integer(0)), row.integer(1), row.string(2)});
   return groups;

@@ -179,7 +179,9 @@ int main(int argc, char** argv) {
   app.add_option("--threads", options.threads, "numbers of threads (default: 1 and 2)")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
-  app.add_option("--samples", options.samples, "of each implementation (default: 12), over three placements of the operands; more on a busy machine")
+  app.add_option("--samples", options.samples,
+                 "of each implementation (default: 12), over three placements of the operands; more on a "
+                 "busy machine")
       ->check(CLI::Range(10, 1000));
   app.add_flag("--quick", options.quick, "few cases, one thread, short samples");
   app.add_flag("--cold", options.cold, "evict the caches before every call");

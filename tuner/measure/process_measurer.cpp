@@ -23,7 +23,7 @@ constexpr std::size_t kBinariesKept = 65536;
 /// Where a process's memory lies decides how its operands share the caches, and can halve its speed: leaders are timed
 /// in several.
 constexpr int kProcesses = 3;
-constexpr int kTurns = 2;  ///< in each of them
+constexpr int kTurns = 2;               ///< in each of them
 constexpr double kStartSeconds = 1800;  ///< for the unscheduled program
 
 struct Runner {

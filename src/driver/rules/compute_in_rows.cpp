@@ -10,7 +10,8 @@ constexpr double kSomeRecomputation = 1.3;  ///< dearer than a near cache saves
 
 bool applies(Schedule& s, BlockRef b, const Context&) {
   return !writes_output(s, b) && !s.get(b).partner.defined() &&
-         !has_loop_of_kind(s, b, ForKind::Vectorized) && !consumers_of(s, b).empty();
+         !has_loop_of_kind(s, b, ForKind::Vectorized) && !has_loop_of_kind(s, b, ForKind::Unrolled) &&
+         !consumers_of(s, b).empty();
 }
 
 void apply(Schedule& s, BlockRef b, const Context&) {

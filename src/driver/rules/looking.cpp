@@ -44,6 +44,11 @@ bool alive(const Schedule& s, BlockRef b) {
 
 std::int64_t extent(const Schedule& s, LoopRef l) { return s.extent(l).value_or(1 << 20); }
 
+std::vector<LoopRef> own_loops(Schedule& s, BlockRef b) {
+  const std::vector<LoopRef> loops = s.loops(b);
+  return {loops.end() - static_cast<std::ptrdiff_t>(s.get(b).iters.size()), loops.end()};
+}
+
 std::size_t loop_count(const Schedule& s, BlockRef b) { return s.fork().loops(b).size(); }
 
 std::vector<BlockRef> consumers_of(const Schedule& s, BlockRef b) { return s.fork().consumers(b); }

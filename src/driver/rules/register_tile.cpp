@@ -8,6 +8,7 @@ namespace {
 /// The latency of an addition is 4 cycles; sums that are only just enough to fill it stall at every hiccup.
 constexpr double kAddsPerCycle = 2, kLoadsPerCycle = 1.75, kAddLatency = 5.5;
 constexpr double kCyclesAroundTile = 12;  ///< addresses, branches, the pipeline filling
+constexpr std::int64_t kWays = 8;         ///< of the first cache
 constexpr double kCyclesPerSum = 1;       ///< its zero and its store
 
 double ceil_div(std::int64_t a, std::int64_t b) {
@@ -64,6 +65,7 @@ Tile best_tile(const TileProblem& p) {
     for (std::int64_t rows = 1; rows <= std::min<std::int64_t>(p.rows, p.registers); ++rows) {
       for (std::int64_t outer = 1; outer <= std::min<std::int64_t>(p.outer_rows, 4); ++outer) {
         const Tile tile{outer, rows, vectors};
+        if (p.clashing_rows && outer * rows > kWays) continue;
         if (!fits(tile, p.registers) || (p.both_are_vectors && outer * vectors > 1)) continue;
         // Neighbouring sums share what they load: half of the registers are for that.
         if (p.both_are_vectors && 2 * rows > p.registers) continue;

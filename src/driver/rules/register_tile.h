@@ -18,6 +18,7 @@ struct TileProblem {
   std::int64_t outer_rows = 1, rows = 1, columns = 1;  ///< extents; `outer_rows` is a second loop of rows
   std::int64_t depth = 1;                              ///< steps of the reduction
   std::int64_t lanes = 8, registers = 16;
+  bool clashing_rows = false;     ///< they lie so that all of them share one set of the first cache
   bool padded_columns = false;    ///< columns are computed in whole tiles
   bool both_are_vectors = false;  ///< the other operand, too, is loaded as vectors (depthwise convolution)
 };

@@ -53,6 +53,7 @@ const std::vector<Rule>& table();
 
 extern const Rule inline_elementwise;
 extern const Rule tile_depthwise;
+extern const Rule tile_narrow_contraction;
 extern const Rule tile_contraction;
 extern const Rule stream_contraction;
 extern const Rule tile_transposition;
@@ -69,6 +70,8 @@ bool attempt(Schedule& s, const std::function<void(Schedule&)>& step);
 bool alive(const Schedule& s, BlockRef b);
 /// A large number when it is known at run time only.
 std::int64_t extent(const Schedule& s, LoopRef l);
+/// The loops that a block which was just made or moved has to itself, one a variable.
+std::vector<LoopRef> own_loops(Schedule& s, BlockRef b);
 std::size_t loop_count(const Schedule& s, BlockRef b);
 std::vector<BlockRef> consumers_of(const Schedule& s, BlockRef b);
 /// Iterations of all loops round the block.

@@ -26,7 +26,7 @@ void apply(Schedule& s, BlockRef b, const Context&) { s.store_hint(b, true); }
 
 }  // namespace
 
-const Rule stream_stores = {"stream_stores", "let results bypass caches that do not hold the operands", applies,
-                            apply};
+const Rule stream_stores = {"stream_stores", "let results bypass caches that do not hold the operands",
+                            applies, apply};
 
 }  // namespace lathe::rules

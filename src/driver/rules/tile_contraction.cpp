@@ -33,6 +33,7 @@ namespace {
 constexpr std::int64_t kUnrolledSteps = 5;         ///< of the reduction, where its inner loops are that short
 constexpr std::int64_t kUnrolledOperations = 160;  ///< in all; compile time grows faster than the body
 constexpr std::int64_t kStrip = 8;         ///< rows of an image, as it is read, that are worked on together
+constexpr std::int64_t kWayBytes = 4096;   ///< of the first cache: what lies so far apart shares a set
 constexpr double kWorthBlocking = 0.8;     ///< of the traffic without
 constexpr double kUneven = 1.3;            ///< what guards of a shorter last block cost, in traffic
 constexpr std::int64_t kRowsThatPay = 24;  ///< that share a packed panel, so that it is worth its making
@@ -86,6 +87,7 @@ class Tiling {
     p.lanes = context_.lanes();
     p.registers = context_.registers();
     p.both_are_vectors = !c_.packable;
+    p.clashing_rows = row_stride() % kWayBytes == 0;
     std::int64_t all_rows = 1;
     for (std::size_t i : c_.rows) all_rows *= domain(block(), i);
     prepared_ = c_.packable && p.depth > 1 && reads_constant();
@@ -102,6 +104,22 @@ class Tiling {
     rows_ = context_.choose(s_, tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14}, named("rows"));
     outer_rows_ =
         outer_row_ ? context_.choose(s_, tile.outer_rows, {1, 2, 3, 4}, named("outer_rows")) : Expr(1);
+  }
+
+  /// Bytes from a row to the next in the operand that has them.
+  std::int64_t row_stride() const {
+    for (std::size_t r = 0; r < block().reads.size(); ++r) {
+      if (r == c_.vector_read) continue;
+      const BufferRegion& read = block().reads[r];
+      for (std::size_t d = 0; d < read.ranges.size(); ++d) {
+        if (!lathe::mentions(read.ranges[d].min, block().iters[row_].var)) continue;
+        std::int64_t bytes = read.buffer->dtype.bytes();
+        for (std::size_t inner = d + 1; inner < read.ranges.size(); ++inner)
+          bytes *= as_int(read.buffer->shape[inner]).value_or(1);
+        return bytes;
+      }
+    }
+    return 1;
   }
 
   /// Can the vector operand be laid out ahead of the calls? It is a constant, or put into another form from one.
@@ -129,7 +147,16 @@ class Tiling {
     for (std::int64_t n : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
       if (n == 1 || 2 * n <= domain(block(), blocked_)) counts.push_back(n);
     }
-    if (counts.size() > 1) blocks_ = context_.choose(s_, least_traffic(counts), counts, named("blocks"));
+    if (counts.size() > 1) {
+      std::int64_t best = least_traffic(counts);
+      // Panels that are made where their columns begin leave only the columns for threads to share out.
+      if (best == 1 && !prepared_ && context_.parallel() && column_tiles() < context_.cores()) {
+        const auto enough = std::ranges::find_if(
+            counts, [&](std::int64_t n) { return n * column_tiles() >= context_.cores(); });
+        best = enough == counts.end() ? counts.back() : *enough;
+      }
+      blocks_ = context_.choose(s_, best, counts, named("blocks"));
+    }
     in_blocks_ = value_of(s_, blocks_) > 1;
     if (in_blocks_ && c_.row_read)
       pack_rows_ = value_of(s_, context_.choose(s_, 0, {0, 1}, named("pack_rows"))) != 0;
@@ -142,8 +169,6 @@ class Tiling {
     double rows = 0, panels = 0;
     for (std::size_t r = 0; r < block().reads.size(); ++r)
       (r == c_.vector_read ? panels : rows) += bytes(block().reads[r].buffer);
-    const double column_tiles = std::ceil(static_cast<double>(domain(block(), c_.column)) /
-                                          static_cast<double>(value_of(s_, columns_)));
     const std::int64_t tile = value_of(s_, outer_row_ ? outer_rows_ : rows_);
     const std::int64_t tiles = (domain(block(), blocked_) + tile - 1) / tile;
     double other_rows = 1;  // they go outside the blocks, each with blocks of its own
@@ -154,7 +179,8 @@ class Tiling {
     double least = 0;
     for (std::int64_t n : counts) {
       const double blocks = n == 1 ? 1 : static_cast<double>(n) * other_rows;
-      double traffic = rows * (rows > room * blocks ? column_tiles : 1) + panels * blocks;
+      double traffic =
+          rows * (rows > room * blocks ? static_cast<double>(column_tiles()) : 1) + panels * blocks;
       if (tiles % n != 0) traffic *= kUneven;
       if (n == 1 || traffic < least * kWorthBlocking) {
         least = traffic;
@@ -162,6 +188,10 @@ class Tiling {
       }
     }
     return best;
+  }
+  std::int64_t column_tiles() const {
+    const std::int64_t width = value_of(s_, columns_);
+    return (domain(block(), c_.column) + width - 1) / width;
   }
   static double bytes(const Buffer& buffer) {
     double product = buffer->dtype.bytes();
@@ -305,7 +335,7 @@ class Tiling {
   /// A panel is made where its column tile begins, or all of them before the blocks of rows, or ahead of the calls.
   void place_panels() {
     if (!prepared_ && panels_at_.defined()) s_.compute_at(panels_, panels_at_);
-    std::vector<LoopRef> order = own_loops(panels_);
+    std::vector<LoopRef> order = own_loops(s_, panels_);
     LoopRef lane = order[column_dimension_];
     std::erase(order, lane);
     if (prepared_ || in_blocks_) {
@@ -339,7 +369,7 @@ class Tiling {
     to.push_back(floormod(from[dimension], rows_));
     s_.transform_layout(packed, -1, IndexMap{from, to});
     s_.compute_at(packed, row_block_);
-    std::vector<LoopRef> order = own_loops(packed);
+    std::vector<LoopRef> order = own_loops(s_, packed);
     const LoopRef rows = order[dimension];
     std::erase(order, rows);
     auto [tile, side_by_side] = s_.split(rows, {_, rows_});
@@ -347,12 +377,6 @@ class Tiling {
     order.push_back(side_by_side);
     s_.reorder(order);
     s_.unroll(side_by_side);
-  }
-
-  /// The loops that belong to the block alone, one a variable.
-  std::vector<LoopRef> own_loops(BlockRef b) {
-    const std::vector<LoopRef> loops = s_.loops(b);
-    return {loops.end() - static_cast<std::ptrdiff_t>(s_.get(b).iters.size()), loops.end()};
   }
 
   Schedule& s_;

@@ -55,6 +55,65 @@ TEST_CASE("fewer columns than lanes are computed in whole vectors") {
   });
 }
 
+TEST_CASE("where columns are few, lanes run along the reduction") {
+  for (std::int64_t m : {1, 2, 5, 13}) {
+    for (std::int64_t n : {2, 3, 4, 5}) {
+      for (std::int64_t k : {8, 16, 24, 30, 128}) {
+        INFO(m << " x " << n << " x " << k);
+        CHECK(check(product(m, n, k)) == "");
+      }
+    }
+  }
+  Schedule s(product(13, 3, 64));
+  apply_rules(s, test::avx2());
+  const auto lanes = [](const Buffer& temp) {
+    return temp->scope == Scope::Local && temp->rank() == 3 && is_int(temp->shape.back(), 8);
+  };
+  CHECK(std::ranges::count_if(s.program()->temps, lanes) == 1);
+  for (const Buffer& temp : s.program()->temps) CHECK(temp->name.find("padded") == std::string::npos);
+}
+
+TEST_CASE("operators with few columns") {
+  for (const char* spec :
+       {"matmul(m=9,n=3,k=32,tb=1)", "matmul(m=9,n=2,k=32,ta=1)", "matmul(m=9,n=4,k=48,cb=1):f64",
+        "matmul(m=9,n=3,k=32):i32", "matmul(m=9,n=3,k=32):f16", "batch_matmul(b=3,m=7,n=2,k=16)",
+        "dense(m=7,n=3,k=64)", "conv1d(l=11,ci=16,co=3,k=3,p=1)", "conv2d(h=7,w=5,ci=16,co=3,k=3,p=1)",
+        "conv2d(h=7,w=5,ci=16,co=2,k=3,s=2,p=1)", "conv2d(h=5,w=7,ci=32,co=6,k=1,p=0,g=2)",
+        "conv2d_bias_relu(h=6,w=9,ci=16,co=3,k=3,p=1)", "conv2d_transposed(h=3,w=5,ci=16,co=3,k=4,s=2,p=1)",
+        "conv2d_transposed(h=3,w=4,ci=16,co=3,k=3,s=2,p=1)", "conv3d(depth=3,h=4,w=5,ci=16,co=2,k=3,p=1)"}) {
+    INFO(spec);
+    CHECK(check(Workload::parse(spec).program, 1e-5) == "");
+  }
+}
+
+TEST_CASE("a product of few columns is shared out among the threads") {
+  for (std::int64_t n : {3, 6, 23}) {
+    Schedule s(product(512, n, 100));
+    apply_rules(s, Target::parse("zen3(cores=2)"));
+    std::int64_t shared = 1;
+    walk(s.program()->body, [&](const Stmt& stmt) {
+      const For* loop = stmt.as<For>();
+      if (loop && loop->for_kind == ForKind::Parallel) shared = std::max(shared, *as_int(loop->extent));
+      return true;
+    });
+    CHECK(shared >= 2);
+  }
+}
+
+TEST_CASE("rows that crowd one set of the first cache are not taken by more than it holds") {
+  for (std::int64_t k : {1000, 1024}) {
+    Schedule s(product(128, 8, k));
+    apply_rules(s, test::avx2());
+    std::int64_t rows = 1;
+    walk(s.program()->body, [&](const Stmt& stmt) {
+      const For* loop = stmt.as<For>();
+      if (loop && loop->for_kind == ForKind::Unrolled) rows = std::max(rows, *as_int(loop->extent));
+      return true;
+    });
+    CHECK((rows <= 8) == (k == 1024));
+  }
+}
+
 namespace {
 
 /// Depthwise, with the padding as a block of its own.
@@ -143,13 +202,14 @@ TEST_CASE("an epilogue is computed on the tile of sums") {
 }
 
 TEST_CASE("open choices are legal whatever is chosen") {
-  const Program p = product(13, 29, 40);
+  const Program wide = product(13, 29, 40), narrow = product(13, 3, 64);
   std::uint64_t state = 1;
-  for (int round = 0; round < 12; ++round) {
-    Schedule s(p, [&](const Instruction&, const std::vector<std::vector<std::int64_t>>& options) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      return static_cast<std::size_t>(state >> 33) % options.size();
-    });
+  for (int round = 0; round < 16; ++round) {
+    Schedule s(round % 2 ? narrow : wide,
+               [&](const Instruction&, const std::vector<std::vector<std::int64_t>>& options) {
+                 state = state * 6364136223846793005u + 1442695040888963407u;
+                 return static_cast<std::size_t>(state >> 33) % options.size();
+               });
     try {
       apply_rules(s, test::avx2(), {.choices = Choices::Open});
     } catch (const ScheduleError&) {

@@ -49,7 +49,9 @@ std::string Row::best_peer() const {
 }
 
 Figure better(const Figure& a, const Figure& b, Unit unit) {
-  const auto of = [&](double x, double y) { return higher_is_better(unit) ? std::max(x, y) : std::min(x, y); };
+  const auto of = [&](double x, double y) {
+    return higher_is_better(unit) ? std::max(x, y) : std::min(x, y);
+  };
   return {of(a.min, b.min), of(a.median, b.median)};
 }
 
