@@ -43,7 +43,7 @@ LATHE_WORKLOAD(attention, "softmax(q k^T / sqrt(dim)) v for each head, all [b,he
     return sum(e(n, h, i, rv) * wide(v(n, h, rv, d)), {rv});
   });
   Tensor out = compute("out", shape, [&](Var n, Var h, Var i, Var d) {
-    return narrow(mixed(n, h, i, d) / total(n, h, i), t);
+    return narrow(mixed(n, h, i, d) * (1.0 / total(n, h, i)), t);
   });
   return program("attention", {q, k, v}, {out});
 }
@@ -52,7 +52,7 @@ LATHE_WORKLOAD(attention, "softmax(q k^T / sqrt(dim)) v for each head, all [b,he
 //     for batch, head, tile of rows (parallel):
 //       for tile of positions:  scores[rows, positions] in registers, over dim
 //       top, e, total           of the rows, along vectors
-//       for tile of dim:        mixed[rows, dims] in registers, over positions;  out = mixed / total
+//       for tile of dim:        mixed[rows, dims] in registers, over positions;  out = mixed * (1 / total)
 LATHE_SCHEDULE(attention) {
   Schedule& s = schedule;
   if (computes_nothing(s)) return;

@@ -343,11 +343,48 @@ class Tiling {
       order.insert(order.begin(), panel);
       lane = inside;
     }
-    order.push_back(lane);
-    if (order.size() > 1) s_.reorder(order);
-    s_.vectorize(lane);
+    if (const LoopRef along = crosswise(order, lane); along.defined() && !prepared_) {
+      transpose(order, along, lane);
+    } else {
+      order.push_back(lane);
+      if (order.size() > 1) s_.reorder(order);
+      s_.vectorize(lane);
+    }
     // Refused where the constant reaches the panels through a block that could not be taken up: then in every call.
     if (prepared_) attempt(s_, [&](Schedule& s) { s.prepare(panels_); });
+  }
+
+  /// Of a panel's loops, the one along which its operand lies, when that is the reduction: then columns are far apart.
+  LoopRef crosswise(const std::vector<LoopRef>& loops, LoopRef lane) const {
+    const Block& copy = s_.get(panels_);
+    const Store* store = copy.body.as<Store>();
+    const std::int64_t l = context_.lanes();
+    if (!store || !store->value.as<Load>() || copy.writes[0].buffer->dtype.bytes() != 4 ||
+        extent(s_, lane) % l != 0)
+      return {};
+    for (std::size_t i = 0; i < copy.iters.size(); ++i) {
+      if (copy.reads[0].ranges.back().min.get() != copy.iters[i].var.get()) continue;
+      for (LoopRef each : loops) {
+        if (copy.bindings[i].get() == s_.get(each).var.get() && extent(s_, each) % l == 0) return each;
+      }
+    }
+    return {};
+  }
+
+  /// A square of lanes at a time, through registers.
+  void transpose(std::vector<LoopRef> order, LoopRef along, LoopRef lane) {
+    std::erase(order, along);
+    auto [square_row, row] = s_.split(along, {_, context_.lanes()});
+    auto [square, column] = s_.split(lane, {_, context_.lanes()});
+    order.insert(order.end(), {square_row, square, row, column});
+    s_.reorder(order);
+    const BlockRef tile = s_.cache_read(panels_, 0, Scope::Local);
+    s_.compute_at(tile, square);
+    const std::vector<LoopRef> inner = own_loops(s_, tile);
+    for (std::size_t i = 0; i + 1 < inner.size(); ++i) s_.unroll(inner[i]);
+    s_.vectorize(inner.back());
+    s_.unroll(row);
+    s_.vectorize(column);
   }
 
   /// The rows of a tile side by side: with rows a power of two apart they would share a few sets of the caches.

@@ -73,6 +73,21 @@ TEST_CASE("where columns are few, lanes run along the reduction") {
   for (const Buffer& temp : s.program()->temps) CHECK(temp->name.find("padded") == std::string::npos);
 }
 
+TEST_CASE("a panel of columns that lie along the reduction goes through registers") {
+  for (std::int64_t n : {31, 32, 48, 96}) {
+    for (std::int64_t k : {15, 16, 40}) {
+      const Program p =
+          Workload::parse("matmul(m=30,n=" + std::to_string(n) + ",k=" + std::to_string(k) + ",tb=1)").program;
+      INFO(n << ", " << k);
+      CHECK(check(p) == "");
+      Schedule s(p);
+      apply_rules(s, test::avx2());
+      const auto square = [](const Buffer& temp) { return temp->name == "B_local"; };
+      if (n % 32 == 0) CHECK(std::ranges::count_if(s.program()->temps, square) == (k % 8 == 0 ? 1 : 0));
+    }
+  }
+}
+
 TEST_CASE("operators with few columns") {
   for (const char* spec :
        {"matmul(m=9,n=3,k=32,tb=1)", "matmul(m=9,n=2,k=32,ta=1)", "matmul(m=9,n=4,k=48,cb=1):f64",

@@ -79,6 +79,7 @@ std::optional<std::string> spec_of(const Case& what) {
   if (key == "EW") return spec("add_relu_sigmoid", {{"n", v[0]}});
   if (key == "NRM") return spec("norm", {{"b", v[0]}, {"m", v[1]}, {"n", v[2]}});
   if (key == "MBG") return spec("dense", {{"m", v[0]}, {"n", v[2]}, {"k", v[1]}, {"act", 2}});
+  if (key == "QKV") return spec("qkv", {{"m", v[0]}, {"n", v[2]}, {"k", v[1]}});
   if (key == "TBG" || key == "TBS") {
     return spec("transpose_batch_matmul",
                 {{"b", v[0]}, {"seq", v[1]}, {"heads", v[2]}, {"dim", v[3]}, {"softmax", key == "TBS"}});
