@@ -66,10 +66,10 @@ void apply(Schedule& s, BlockRef b, const Context& context) {
   const std::int64_t tasks = kTasksPerCore * context.cores(), height = y ? domain(s.get(b), *y) : 1;
   // An image of fewer rows than strips that are wanted.
   const bool small = height < 2 * tasks && all > kChunk * l;
-  // Neighbouring sums share what they load: half of the registers are for that. Pixels of many channels are so far apart
-  // that they crowd each other out of the first cache: both halves of a line are used while it is there.
+  // Neighbouring sums share what they load, which waits in registers, too. Pixels of many channels are so far apart that
+  // they crowd each other out of the first cache: both halves of a line are used while it is there.
   const std::int64_t vectors = small ? 2 : 1;
-  const std::int64_t room = small ? (context.registers() - 2) / vectors : context.registers() / 2;
+  const std::int64_t room = small ? (context.registers() - 4) / vectors : context.registers() / 2;
   const std::int64_t tiles = (width + room - 1) / room;
   const Expr pixels = context.choose(s, (width + tiles - 1) / tiles, {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14}),
              channels = context.choose(s, vectors * l, {l, 2 * l});
@@ -116,8 +116,11 @@ void apply(Schedule& s, BlockRef b, const Context& context) {
     if (i == c.column) continue;
     (variables[i].kind == IterKind::Reduce ? taps : sums).push_back(inner[first + i]);
   }
-  std::vector<LoopRef> nest = taps;
+  // What a pixel shares with the next is loaded once: only the last taps run inside the pixels, so that few such values wait
+  // in registers.
+  std::vector<LoopRef> nest(taps.begin(), taps.end() - 1);
   nest.insert(nest.end(), sums.begin(), sums.end());
+  nest.push_back(taps.back());
   nest.push_back(inner[first + c.column]);
   s.reorder(nest);
   for (LoopRef l : sums) s.unroll(l);
