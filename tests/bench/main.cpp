@@ -71,7 +71,8 @@ void enter(Row& row, const Field& field, const std::vector<Times>& times) {
     }
     const Figure figure{field.problem.in_unit(times[i].min), field.problem.in_unit(times[i].median)};
     if (i < field.peers) {
-      row.peers[c.name] = row.peers.count(c.name) > 0 ? better(row.peers[c.name], figure, row.unit) : figure;
+      const auto [known, first] = row.peers.emplace(c.name, figure);
+      if (!first) known->second = better(known->second, figure, row.unit);
     } else {
       row.ours = row.ours ? better(*row.ours, figure, row.unit) : figure;
       row.trials = c.trials;
