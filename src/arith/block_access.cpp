@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/visitor.h"
+
 namespace lathe::arith {
 
 Region access_over(const Block& block, const BufferRegion& access, const std::vector<Domain>& loops,
@@ -120,6 +122,99 @@ void refresh_regions(Block& block) {
                                  [&](const BufferRegion& w) { return w.buffer.same_as(r.region.buffer); });
     if (!own) block.reads.push_back(r.region);
   }
+}
+
+namespace {
+
+/// Does a declared region hold the element? True also where that depends on more than the point.
+bool holds(const BufferRegion& region, const std::vector<Expr>& element, const VarMap& point,
+           Analyzer& analyzer) {
+  for (std::size_t d = 0; d < element.size(); ++d) {
+    const auto min = as_int(analyzer.simplify(substitute(region.ranges[d].min, point)));
+    const auto extent = as_int(analyzer.simplify(substitute(region.ranges[d].extent, point)));
+    const auto at = as_int(element[d]);
+    if (min && extent && at && (*at < *min || *at >= *min + *extent)) return false;
+  }
+  return true;
+}
+
+/// Is `buffer` accessed at one point of the block's domain where no declared region says so?
+bool accessed_outside(const Block& block, const Buffer& buffer, bool write, const VarMap& point) {
+  Analyzer analyzer;
+  bool outside = false;
+  const auto check = [&](const Buffer& b, const std::vector<Expr>& indices) {
+    if (!b.same_as(buffer)) return;
+    std::vector<Expr> element;
+    for (const Expr& e : indices) element.push_back(analyzer.simplify(substitute(e, point)));
+    outside |= std::ranges::none_of(write ? block.writes : block.reads, [&](const BufferRegion& r) {
+      return r.buffer.same_as(buffer) && holds(r, element, point, analyzer);
+    });
+  };
+  walk(block.body, [&](const Stmt& s) {
+    const Store* store = s.as<Store>();
+    if (store && write) check(store->buffer, store->indices);
+    // Simplified at the point, a select is the side that is taken.
+    if (store && !write) {
+      walk(analyzer.simplify(substitute(store->value, point)), [&](const Expr& e) {
+        if (const Load* load = e.as<Load>()) check(load->buffer, load->indices);
+        return true;
+      });
+    }
+    return !s.as<If>();  // what is under a condition may not run
+  });
+  return outside;
+}
+
+/// Points of the block's domain: its corners along the diagonals, and some between.
+std::vector<VarMap> some_points(const Block& block) {
+  constexpr int kPoints = 32;
+  std::vector<VarMap> points;
+  for (int k = 0; k < kPoints; ++k) {
+    VarMap point;
+    for (std::size_t i = 0; i < block.iters.size(); ++i) {
+      const std::int64_t last = std::max<std::int64_t>(as_int(block.iters[i].extent).value_or(8), 1) - 1;
+      const std::int64_t step = static_cast<std::int64_t>(2 * i + 1) * k;
+      const std::int64_t at = k < 4 ? (k >> (i % 2) & 1) * last : step % (last + 1);
+      point.emplace(block.iters[i].var.node(), make_index(at));
+    }
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+std::optional<std::string> undeclared_access(const Block& block) {
+  const std::unique_ptr<Block> computed = copy(block);
+  refresh_regions(*computed);
+  Analyzer analyzer;
+  for (const IterVar& i : block.iters) analyzer.bind_extent(i.var, i.extent);
+  for (const bool write : {false, true}) {
+    const std::vector<BufferRegion>& declared = write ? block.writes : block.reads;
+    for (const BufferRegion& accessed : write ? computed->writes : computed->reads) {
+      if (std::ranges::any_of(declared, [&](const BufferRegion& r) { return covers(r, accessed, analyzer); }))
+        continue;
+      // Not every region that a schedule makes can be proved to cover what it was made for: then a counter-example decides.
+      const bool declares = std::ranges::any_of(
+          declared, [&](const BufferRegion& r) { return r.buffer.same_as(accessed.buffer); });
+      if (declares && std::ranges::none_of(some_points(block), [&](const VarMap& point) {
+            return accessed_outside(block, accessed.buffer, write, point);
+          }))
+        continue;
+      return "block \"" + block.label->name + "\" " + (write ? "writes" : "reads") + " \"" +
+             accessed.buffer->name + "\" outside the region that it declares";
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> undeclared_access(const Program& program) {
+  std::optional<std::string> found;
+  walk(program->body, [&](const Stmt& s) {
+    if (const Block* block = s.as<Block>(); block && !found) found = undeclared_access(*block);
+    return !found;
+  });
+  return found;
 }
 
 }  // namespace lathe::arith

@@ -1,7 +1,11 @@
 #pragma once
 // What a block accesses while loops round it run.
 
+#include <optional>
+#include <string>
+
 #include "arith/regions.h"
+#include "lathe/program.h"
 
 namespace lathe::arith {
 
@@ -14,5 +18,11 @@ Region access_over(const Block& block, const BufferRegion& access, const std::ve
 /// Computes the block's regions anew from its init and body. A reduction's reads of its own outputs are not listed. A block
 /// that never runs, because something is empty, gets its subscripts: who reads and writes what stays known.
 void refresh_regions(Block& block);
+
+/// Everything that moves blocks trusts their regions. Those of the tensor language are computed; a program from a file says what
+/// it likes, and a region that is too small would let a primitive do what is not legal. The first access of a block that
+/// lies outside its declared regions, as a sentence; nothing where they cover everything, or where that can neither be proved
+/// nor refuted at any of some points of the domain.
+std::optional<std::string> undeclared_access(const Program& program);
 
 }  // namespace lathe::arith

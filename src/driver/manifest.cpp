@@ -5,6 +5,7 @@
 #include "codegen/llvm/version.h"
 #include "runtime/cpu_features.h"
 #include "support/error_codes/build.h"
+#include "support/json_depth.h"
 
 namespace lathe::driver {
 namespace {
@@ -79,6 +80,10 @@ std::string manifest_text(const std::vector<NamedWorkload>& workloads, const std
 }
 
 Manifest read_manifest(const std::string& text, const std::string& origin) {
+  const auto damaged = [&](const std::string& how) {
+    return UserError(code::B005, "artefact \"" + origin + "\": its manifest is damaged: " + how);
+  };
+  if (too_deep(text)) throw damaged("it is nested too deeply");
   Manifest out;
   try {
     const Json manifest = Json::parse(text);
@@ -95,6 +100,7 @@ Manifest read_manifest(const std::string& text, const std::string& origin) {
     for (const Json& level : manifest.at("targets")) {
       ArtefactLevel& l = out.levels.emplace_back();
       l.target = Target::from_json(level.at("target").dump(), origin);
+      if (!l.target.is_cpu()) throw damaged("it names a GPU, for which nothing can be built");
       for (const std::string& feature : l.target.cpu().features)
         l.features |= runtime::feature_bit(l.target.cpu().arch, feature).value_or(0);
     }
@@ -111,7 +117,7 @@ Manifest read_manifest(const std::string& text, const std::string& origin) {
                                s.at("note").get<std::string>()});
     }
   } catch (const nlohmann::json::exception& e) {
-    throw UserError(code::B005, "artefact \"" + origin + "\": its manifest is damaged: " + e.what());
+    throw damaged(e.what());
   }
   return out;
 }

@@ -10,6 +10,7 @@
 #include "ir/type_rules.h"
 #include "ir/visitor.h"
 #include "support/error_codes/files.h"
+#include "support/json_depth.h"
 
 namespace lathe {
 namespace {
@@ -521,17 +522,12 @@ class Reader {
 };
 
 Json parse(const std::string& text) {
-  // The depth of the text is limited before a tree is made of it: brackets nest
-  // about three deep a level.
-  const auto limit = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > 4 * kMaxDepth) {
-      throw UserError(code::F003,
-                      "program JSON: nested more than " + std::to_string(kMaxDepth) + " levels deep");
-    }
-    return true;
-  };
+  if (too_deep(text)) {
+    throw UserError(code::F003,
+                    "program JSON: nested more than " + std::to_string(kMaxDepth) + " levels deep");
+  }
   try {
-    return Json::parse(text, limit);
+    return Json::parse(text);
   } catch (const Json::parse_error& e) {
     throw UserError(code::F001,
                     "this is no JSON: it breaks off or is wrong at byte " + std::to_string(e.byte));
@@ -542,7 +538,7 @@ Json parse(const std::string& text) {
 
 }  // namespace
 
-Program program_from_json(const std::string& text) {
+Program read_program_json(const std::string& text) {
   const Program program = Reader().read(parse(text));
   const std::vector<std::string> problems = well_formed(program);
   if (!problems.empty()) throw UserError(code::F003, "program JSON: " + problems[0]);

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "support/json_depth.h"
+
 namespace lathe::records {
 
 namespace {
-
-constexpr int kMaxDepth = 200;
 
 // Length of the well-formed UTF-8 sequence at the head of `text` (RFC 3629: no overlong forms, no
 // surrogates); 0 if none.
@@ -101,7 +101,7 @@ class CanonicalForm {
   }
 
   bool value(int depth) {
-    if (depth >= kMaxDepth) return false;
+    if (depth >= kMaxJsonDepth) return false;
     switch (next()) {
       case '[': return ++at_, array(depth + 1);
       case '{': return ++at_, object(depth + 1);
@@ -120,20 +120,8 @@ class CanonicalForm {
 }  // namespace
 
 void check_depth(std::string_view text) {
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) throw JsonError("brackets nest more than 200 deep", i + 1);
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
+  if (const auto at = too_deep(text)) {
+    throw JsonError("brackets nest more than " + std::to_string(kMaxJsonDepth) + " deep", *at + 1);
   }
 }
 

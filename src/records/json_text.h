@@ -8,8 +8,7 @@
 
 namespace lathe::records {
 
-/// Text that is not JSON (or nests beyond 200 levels, which no text of ours does and which would exhaust a
-/// stack).
+/// Text that is not JSON, or nests deeper than kMaxJsonDepth (support/json_depth.h).
 struct JsonError : std::runtime_error {
   JsonError(const std::string& what, std::size_t column) : std::runtime_error(what), column(column) {}
   std::size_t column;  ///< byte, from 1
@@ -19,7 +18,7 @@ struct JsonError : std::runtime_error {
 /// so that what was exported and imported again is byte for byte what was stored. Throws JsonError.
 std::string canonical_json(std::string_view text);
 
-/// Throws JsonError when brackets nest more than 200 deep.
+/// Throws JsonError when brackets nest more than kMaxJsonDepth deep.
 void check_depth(std::string_view text);
 
 /// Valid UTF-8: bad bytes become U+FFFD; cut at a character boundary at `limit` bytes.

@@ -148,6 +148,93 @@ void need_dense(const Edit& edit, const Stmt& writer, const Buffer& buffer) {
   }
 }
 
+/// Do the loops reach every element of the block's domain? They do until compute_at cuts it down to what is read.
+bool runs_whole(const Edit& edit, const Path& from) {
+  const Block& block = *from.back().as<Block>();
+  arith::Analyzer analyzer;
+  bind_sizes(analyzer, edit.program());
+  std::vector<Expr> bindings, extents;
+  for (std::size_t i = 0; i < block.iters.size(); ++i) {
+    if (block.iters[i].kind != IterKind::Spatial) continue;
+    bindings.push_back(block.bindings[i]);
+    extents.push_back(block.iters[i].extent);
+  }
+  std::vector<arith::Domain> used;
+  for (const arith::Domain& d : domains_of(loops_on(from))) {
+    if (std::ranges::any_of(bindings, [&](const Expr& e) { return mentions(e, d.var); })) used.push_back(d);
+  }
+  const auto map = arith::detect_iter_map(bindings, extents, used, block.predicate, analyzer);
+  return map && map->surjective;
+}
+
+/// Does the block write (or read) all elements of a box in each iteration of the last loop of `at` (empty: altogether)?
+bool fills_box(const Path& from, const Path& at, const BufferRegion& access, arith::Analyzer& analyzer) {
+  const Block& block = *from.back().as<Block>();
+  const std::vector<Stmt> inner =
+      loops_on(Path(from.begin() + static_cast<std::ptrdiff_t>(at.size()), from.end()));
+  std::vector<Var> spatial;  // the inner loops that the subscripts depend on
+  std::vector<Expr> within;
+  for (std::size_t i = 0; i < block.iters.size(); ++i) {
+    if (block.iters[i].kind != IterKind::Spatial) continue;
+    // A condition that only keeps a variable in its domain leaves no gap: the copy has it, too.
+    within.push_back(analyzer.simplify(block.bindings[i] < block.iters[i].extent));
+    for (const Stmt& l : inner) {
+      if (mentions(block.bindings[i], l.as<For>()->var)) spatial.push_back(l.as<For>()->var);
+    }
+  }
+  auto probe = copy(block);
+  probe->predicate = true_expr();
+  for (const Expr& c : arith::conjuncts(block.predicate)) {
+    const bool relevant = std::ranges::any_of(spatial, [&](const Var& v) { return mentions(c, v); }) &&
+                          std::ranges::none_of(within, [&](const Expr& w) {
+                            return structural_equal(w, analyzer.simplify(c));
+                          });
+    if (relevant) probe->predicate = arith::conjunction(probe->predicate, c);
+  }
+  // Of the block's elements alone, so without the ends of the buffer.
+  BufferRegion unclipped = access;
+  unclipped.buffer = Buffer(access.buffer->name, access.buffer->dtype,
+                            std::vector<Expr>(access.ranges.size(), make_index(INT64_C(1) << 40)));
+  return arith::access_over(*probe, unclipped, domains_of(inner), analyzer).exact;
+}
+
+/// A store copies a box; where an iteration of `at` writes only parts of one, with gaps, it would put over the gaps what the
+/// new buffer never got. Refuses that.
+void need_filled(const Edit& edit, const Path& from, const Path& at, const BufferRegion& access,
+                 arith::Analyzer& analyzer) {
+  if (at.empty() ? runs_whole(edit, from) : fills_box(from, at, access, analyzer)) return;
+  if (at.empty() && fills_box(from, at, access, analyzer)) return;
+  const std::string where = at.empty() ? "block \"" + from.back().as<Block>()->name() + "\""
+                                       : "an iteration of loop \"" + at.back().as<For>()->var.name() + "\"";
+  edit.refuse(code::S046,
+              where + " does not write all elements of a box of \"" + access.buffer->name +
+                  "\", and a copy of the box would write over the others",
+              {{at.empty() ? from.back().get() : at.back().get(), "here"}, {from.back().get(), "block"}},
+              at.empty() ? "stage it before compute_at"
+                         : "choose a loop under which the block's elements lie side by side");
+}
+
+/// A copy before a reader reads a box; of a block that was cut down to the elements that are read, with gaps between them, it
+/// would read what nobody wrote. Refuses that.
+void need_written(const Edit& edit, const Stmt& writer, const Path& spot, const Buffer& buffer) {
+  const Path from = path_to_block(edit.body(), writer.as<Block>()->label.get());
+  if (runs_whole(edit, from)) return;
+  Path shared;
+  while (shared.size() < std::min(spot.size(), from.size()) &&
+         spot[shared.size()].same_as(from[shared.size()]))
+    shared.push_back(spot[shared.size()]);
+  arith::Analyzer analyzer;
+  bind_sizes(analyzer, edit.program());
+  bind_path(analyzer, shared);
+  for (const BufferRegion& w : writer.as<Block>()->writes) {
+    if (!w.buffer.same_as(buffer) || fills_box(from, shared, w, analyzer)) continue;
+    edit.refuse(code::S046,
+                "block \"" + writer.as<Block>()->name() + "\" writes only some elements of \"" +
+                    buffer->name + "\", with gaps between them, and a copy would read the gaps",
+                {{writer.get(), "writes it"}}, "stage it before compute_at");
+  }
+}
+
 /// The copy, run only where the block runs: elsewhere what it copies may not have been written.
 Stmt guarded(const CopyNest& made, const Expr& runs, arith::Analyzer& analyzer) {
   if (is_true(runs)) return made.nest;
@@ -194,6 +281,8 @@ void run_cache_read(Edit& edit) {
       access.buffer, unique_buffer_name(edit.program(), access.buffer->name + "_" + spelling(scope)), scope);
   const Spot spot =
       spot_for(edit.body(), edit.program(), from, access.buffer, writers_of(edit.body(), access.buffer));
+  for (const Stmt& w : writers_of(edit.body(), access.buffer))
+    need_written(edit, w, spot.loop, access.buffer);
   arith::Analyzer analyzer;
   bind_sizes(analyzer, edit.program());
   bind_path(analyzer, spot.loop);
@@ -227,46 +316,6 @@ Passes outer_passes(const Block& block, const std::vector<Stmt>& upper) {
     }
   }
   return out;
-}
-
-/// A store copies a box; where an iteration of `at` writes only parts of one, with gaps, it would put over the gaps what the
-/// new buffer never got. Refuses that.
-void need_filled(const Edit& edit, const Path& from, const Path& at, const BufferRegion& access,
-                 arith::Analyzer& analyzer) {
-  if (at.empty()) return;
-  const Block& block = *from.back().as<Block>();
-  const std::vector<Stmt> inner =
-      loops_on(Path(from.begin() + static_cast<std::ptrdiff_t>(at.size()), from.end()));
-  std::vector<Var> spatial;  // the inner loops that the subscripts depend on
-  std::vector<Expr> within;
-  for (std::size_t i = 0; i < block.iters.size(); ++i) {
-    if (block.iters[i].kind != IterKind::Spatial) continue;
-    // A condition that only keeps a variable in its domain leaves no gap: the copy has it, too.
-    within.push_back(analyzer.simplify(block.bindings[i] < block.iters[i].extent));
-    for (const Stmt& l : inner) {
-      if (mentions(block.bindings[i], l.as<For>()->var)) spatial.push_back(l.as<For>()->var);
-    }
-  }
-  auto probe = copy(block);
-  probe->predicate = true_expr();
-  for (const Expr& c : arith::conjuncts(block.predicate)) {
-    const bool relevant = std::ranges::any_of(spatial, [&](const Var& v) { return mentions(c, v); }) &&
-                          std::ranges::none_of(within, [&](const Expr& w) {
-                            return structural_equal(w, analyzer.simplify(c));
-                          });
-    if (relevant) probe->predicate = arith::conjunction(probe->predicate, c);
-  }
-  // Of the block's elements alone, so without the ends of the buffer.
-  BufferRegion unclipped = access;
-  unclipped.buffer = Buffer(access.buffer->name, access.buffer->dtype,
-                            std::vector<Expr>(access.ranges.size(), make_index(INT64_C(1) << 40)));
-  if (arith::access_over(*probe, unclipped, domains_of(inner), analyzer).exact) return;
-  edit.refuse(code::S046,
-              "an iteration of loop \"" + at.back().as<For>()->var.name() +
-                  "\" does not write all elements of a box of \"" + access.buffer->name +
-                  "\", and a copy of the box would write over the others",
-              {{at.back().get(), "here"}, {from.back().get(), "block"}},
-              "choose a loop under which the block's elements lie side by side");
 }
 
 /// cache_write without a loop: the block fills the new buffer, a copy behind it stores to the old one.

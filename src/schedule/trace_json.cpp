@@ -13,6 +13,7 @@
 
 #include "lathe/trace.h"
 #include "support/error_codes/files.h"
+#include "support/json_depth.h"
 
 namespace lathe {
 namespace {
@@ -76,6 +77,7 @@ ordered_json step_json(const Instruction& step, bool bare) {
 class Reader {
  public:
   Trace read(const std::string& text) {
+    if (too_deep(text)) fail(code::F020, "the text is nested too deeply");
     ordered_json root;
     try {
       root = ordered_json::parse(text);

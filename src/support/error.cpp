@@ -14,11 +14,31 @@ struct Error::State {
   std::string text;
 };
 
+namespace {
+
+/// A text that quotes input may quote anything: a zero byte would end it, an escape sequence would act on a terminal.
+std::string printable(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte >= 0x20 && byte != 0x7f) || c == '\n' || c == '\t') {
+      out += c;
+    } else {
+      out += "\\x";
+      out += "0123456789abcdef"[byte >> 4];
+      out += "0123456789abcdef"[byte & 15];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 Error::Error(Message message) : state_(std::make_shared<State>()) { state_->render = std::move(message); }
 
 const char* Error::what() const noexcept {
   try {
-    std::call_once(state_->once, [this] { state_->text = state_->render(); });
+    std::call_once(state_->once, [this] { state_->text = printable(state_->render()); });
     return state_->text.c_str();
   } catch (...) {
     return "(the text of this error could not be rendered)";

@@ -1,10 +1,13 @@
-// program: collects the computes that the outputs need.
+// program: collects the computes that the outputs need. Programs from files, whose regions are somebody else's.
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "arith/block_access.h"
+#include "ir/json_format.h"
 #include "ir/visitor.h"
+#include "support/error_codes/files.h"
 #include "support/error_codes/te.h"
 #include "te/nodes.h"
 
@@ -275,6 +278,13 @@ Buffer buffer_of(const Program& program, const Tensor& tensor) {
     if (stands_for(b)) return b;
   }
   return {};
+}
+
+Program program_from_json(const std::string& text) {
+  Program program = read_program_json(text);
+  if (const std::optional<std::string> problem = arith::undeclared_access(program))
+    throw UserError(code::F003, "program JSON: " + *problem);
+  return program;
 }
 
 }  // namespace lathe

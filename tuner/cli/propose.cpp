@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "lathe/tuner.h"
+#include "support/json_depth.h"
 #include "tuner/cli/interrupt.h"
 #include "tuner/cli/verb.h"
 #include "tuner/measure/process_measurer.h"
@@ -117,6 +118,7 @@ void read_batch(const std::string& path, std::map<std::string, Batch>& batches) 
   for (std::string line; std::getline(file, line);) {
     ++number;
     if (line.empty()) continue;
+    if (too_deep(line)) refuse(path, number, "nested too deeply");
     const nlohmann::json j = nlohmann::json::parse(line, nullptr, false);
     if (!j.is_object() || !j.contains("lathe_batch"))
       refuse(path, number, "no line of a batch; `lathe propose` writes those");

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "lathe/runtime/timer.h"
+#include "support/json_depth.h"
 
 namespace lathe::tuner {
 namespace {
@@ -51,6 +52,21 @@ Transfer move_all(int fd, char* data, std::size_t size, bool out, const Patience
   return Transfer::Done;
 }
 
+/// Reads `size` bytes to `text`, whose memory grows with what arrives: a garbled length must not cost gigabytes.
+Transfer read_bytes(int fd, std::string& text, std::uint64_t size, const Patience& patience,
+                    const runtime::Timer& timer) {
+  constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 20;
+  text.clear();
+  while (text.size() < size) {
+    const std::size_t from = text.size(), count = std::min(kAtOnce, size - from);
+    text.resize(from + count);
+    if (const Transfer t = move_all(fd, text.data() + from, count, false, patience, timer);
+        t != Transfer::Done)
+      return t;
+  }
+  return Transfer::Done;
+}
+
 }  // namespace
 
 Transfer write_frame(int fd, const Frame& frame, const Patience& patience) {
@@ -70,11 +86,11 @@ Transfer read_frame(int fd, Frame& frame, const Patience& patience) {
   if (t != Transfer::Done) return t;
   if (lengths.magic != kMagic || lengths.header > kLongest || lengths.bytes > kLongest)
     return Transfer::Garbled;
-  std::string header(lengths.header, '\0');
-  frame.bytes.assign(lengths.bytes, '\0');
-  t = move_all(fd, header.data(), header.size(), false, patience, timer);
-  if (t == Transfer::Done) t = move_all(fd, frame.bytes.data(), frame.bytes.size(), false, patience, timer);
+  std::string header;
+  t = read_bytes(fd, header, lengths.header, patience, timer);
+  if (t == Transfer::Done) t = read_bytes(fd, frame.bytes, lengths.bytes, patience, timer);
   if (t != Transfer::Done) return t;
+  if (too_deep(header)) return Transfer::Garbled;
   frame.header = nlohmann::json::parse(header, nullptr, false);
   return frame.header.is_discarded() ? Transfer::Garbled : Transfer::Done;
 }

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/json_depth.h"
+
 namespace lathe::tuner {
 namespace {
 
@@ -15,7 +17,9 @@ void take(const nlohmann::json& all, const char* name, T& value) {
   }
 }
 
-nlohmann::json parsed(const std::string& text) { return nlohmann::json::parse(text, nullptr, false); }
+nlohmann::json parsed(const std::string& text) {
+  return too_deep(text) ? nlohmann::json() : nlohmann::json::parse(text, nullptr, false);
+}
 
 }  // namespace
 

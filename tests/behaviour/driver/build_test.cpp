@@ -217,6 +217,9 @@ TEST_CASE(
   std::ofstream(folder.file("kernels.h"), std::ios::app) << "\n";
   CHECK(message([&] { LoadedArtefact::load(folder.path.string()); }).find("is not the file that was built") !=
         std::string::npos);
+  std::ofstream(folder.file("kernels.json")) << std::string(100'000, '[');
+  CHECK(message([&] { LoadedArtefact::load(folder.path.string()); }).find("nested too deeply") !=
+        std::string::npos);
   std::ofstream(folder.file("kernels.json")) << "{";
   CHECK(message([&] { LoadedArtefact::load(folder.path.string()); }).find("its manifest is damaged") !=
         std::string::npos);

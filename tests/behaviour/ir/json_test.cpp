@@ -194,6 +194,17 @@ TEST_CASE("what is well typed but not well formed is refused too") {
         "program JSON: block \"C\": there are 2 iteration variables, but 1 bindings  [LTH-F003]");
 }
 
+TEST_CASE(
+    "a block that accesses more than the regions that it declares is refused, one that declares more is "
+    "read") {
+  const std::string whole = "[[0,8],[0,5]]", point = "[[[\"var\",2],1],[[\"var\",3],1]]";
+  CHECK(changed(point, "[[[\"var\",2],1],[0,1]]") ==
+        "program JSON: block \"C\" reads \"A\" outside the region that it declares  [LTH-F003]");
+  CHECK(changed("\"writes\":[{\"buffer\":1,\"ranges\":[[[\"var\",2],1]]}]", "\"writes\":[]") ==
+        "program JSON: block \"C\" writes \"C\" outside the region that it declares  [LTH-F003]");
+  CHECK(changed(point, whole) == "no error");
+}
+
 TEST_CASE("a file cannot choose the depth of recursion") {
   const std::string many(100000, '[');
   CHECK(reading(many) == "program JSON: nested more than 1000 levels deep  [LTH-F003]");

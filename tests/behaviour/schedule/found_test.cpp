@@ -469,3 +469,20 @@ TEST_CASE("a nest of blocks is padded before it is one") {
     CHECK(disagreement(s, sizes) == "");
   }
 }
+
+TEST_CASE("a copy does not read what a block leaves out that compute_at cut down to every second element") {
+  Tensor x = placeholder("x", {7}, f32);
+  Tensor a = compute("a", {7}, [&](Var i) { return x(i) + 1; });
+  Tensor b = compute("b", {4}, [&](Var i) { return a(i * 2) * 2; });
+  Tensor c = compute("c", {3, 4}, [&](Var, Var j) { return b(j) + 1; });
+  Schedule s(program("p", {x}, {c}));
+  Schedule before = s.fork();
+  s.compute_at(s.block(a), s.loops(s.block(b))[0]);
+  s.compute_at(s.block(b), s.loops(s.block(c))[0]);
+  const std::optional<ScheduleError> error =
+      s.why_not([&](Schedule& t) { t.cache_read(t.block(b), 0, Scope::Local); });
+  REQUIRE(error);
+  CHECK(std::string(error->what()).find("with gaps between them") != std::string::npos);
+  before.cache_read(before.block(b), 0, Scope::Local);
+  CHECK(interp::run(before.program(), {interp::Array::full(f32, {7}, 1)})["c"].get(0) == 5);
+}

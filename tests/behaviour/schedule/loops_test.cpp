@@ -143,3 +143,15 @@ TEST_CASE("an unrolled loop of more iterations than 64 bits count statements sta
     CHECK(to_string(lower::lower(s.program(), test::avx2())).size() < 2000);
   }
 }
+
+TEST_CASE("a trace whose text is nested without end is refused, wherever it is nested") {
+  const std::string many(100'000, '['), head = R"({"format":"lathe-trace","version":1,"steps":[)";
+  for (const std::string& text : {many, head + many, head + R"(["split",)" + many}) {
+    try {
+      Trace::from_json(text);
+      FAIL("accepted");
+    } catch (const UserError& e) {
+      CHECK(std::string(e.what()) == "trace: the text is nested too deeply  [LTH-F020]");
+    }
+  }
+}

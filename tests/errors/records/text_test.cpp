@@ -206,9 +206,9 @@ TEST_CASE("texts of trials that cannot be stored") {
         "a trial cannot be stored: its trace is not well-formed (not JSON at byte 4); nothing was written. "
         "Hand over what the trace's own writer "
         "makes.  [LTH-R012]");
-  CHECK(text([](Trial& t) { t.trace = std::string(201, '[') + std::string(201, ']'); }) ==
-        "a trial cannot be stored: its trace is not well-formed (brackets nest more than 200 deep at byte "
-        "201); nothing was written. Hand over what "
+  CHECK(text([](Trial& t) { t.trace = std::string(4001, '[') + std::string(4001, ']'); }) ==
+        "a trial cannot be stored: its trace is not well-formed (brackets nest more than 4000 deep at byte "
+        "4001); nothing was written. Hand over what "
         "the trace's own writer makes.  [LTH-R012]");
   CHECK(text([](Trial& t) { t.verification.tolerance = -1; }) ==
         "a trial cannot be stored: its tolerance is not a finite number from 0; nothing was written. Leave "

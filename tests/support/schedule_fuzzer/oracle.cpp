@@ -76,6 +76,15 @@ bool fits_a_gpu(const Schedule& schedule) {
   }
 }
 
+std::string kept_in_json(const Program& program) {
+  try {
+    if (structural_equal(program_from_json(to_json(program)), program)) return "";
+  } catch (const UserError& error) {
+    return std::string("the program cannot be read back\n") + error.what() + "\n" + to_string(program);
+  }
+  return "the program comes back from JSON as another\n" + to_string(program);
+}
+
 std::string replayed(const Schedule& schedule) {
   const std::string text = schedule.trace().to_json(), bare = schedule.trace().to_json(true);
   for (const std::string& t : {text, bare}) {
@@ -102,6 +111,7 @@ std::string violated(const Subject& subject, const Schedule& schedule, const Ora
     if (const std::vector<std::string> problems = well_formed(schedule.program()); !problems.empty())
       return "the program is malformed\n" + problems[0] + "\n" + to_string(schedule.program());
     if (std::string why = replayed(schedule); !why.empty()) return why;
+    if (std::string why = kept_in_json(schedule.program()); !why.empty()) return why;
     if (!fits_a_gpu(schedule)) return "";  // and has no meaning on a CPU either
     if (std::string why = interpreted(subject, schedule.program(), "the scheduled form"); !why.empty())
       return why;
