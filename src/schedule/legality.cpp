@@ -251,13 +251,23 @@ std::optional<Dependence> write_dependence(const Path& path, const Program& prog
   return dependence(path, program, buffer);
 }
 
-int read_position(const Block& block, const Buffer& buffer, Site site) {
+std::string reads_to_choose_from(const Block& block) {
+  std::string list;
+  for (std::size_t i = 0; i < block.reads.size(); ++i)
+    list += (i == 0 ? "" : ", ") + std::to_string(i) + ": " + block.reads[i].buffer->name;
+  return list.empty() ? "the block reads nothing" : "choose one of the block's reads: " + list;
+}
+
+int read_position(const Block& block, const Buffer& buffer, const char* primitive, Site site) {
   for (std::size_t i = 0; i < block.reads.size(); ++i) {
     if (block.reads[i].buffer.same_as(buffer)) return static_cast<int>(i);
   }
-  throw ScheduleError(code::S008, Message([name = block.name(), buffer = buffer->name, site] {
-                        return "block \"" + name + "\" does not read \"" + buffer + "\"\n  at " +
-                               site.file_name() + ":" + std::to_string(site.line());
+  throw ScheduleError(code::S008,
+                      Message([name = block.name(), buffer = buffer->name, primitive = std::string(primitive),
+                               site, reads = reads_to_choose_from(block)] {
+                        return primitive + "(block \"" + name + "\", tensor \"" + buffer + "\"): block \"" +
+                               name + "\" does not read \"" + buffer + "\"\n  at " + site.file_name() + ":" +
+                               std::to_string(site.line()) + "\n  " + reads;
                       }));
 }
 

@@ -244,16 +244,19 @@ TEST_CASE("cache_read and cache_write: what cannot be staged") {
         "  at placement_text_test.cpp:LINE\n"
         "  for i, j, k\n"
         "    block \"C\" reads A, B writes C    <-- here\n"
-        "  …  [LTH-S008]");
+        "  …\n"
+        "  choose one of the block's reads: 0: A, 1: B  [LTH-S008]");
   CHECK(p.refused([&] { s.cache_read(p.C, -1, Scope::Local); }) ==
         "cache_read(block \"C\", -1, Scope::Local): block \"C\" reads 2 buffers, there is no read -1\n"
         "  at placement_text_test.cpp:LINE\n"
         "  for i, j, k\n"
         "    block \"C\" reads A, B writes C    <-- here\n"
-        "  …  [LTH-S008]");
+        "  …\n"
+        "  choose one of the block's reads: 0: A, 1: B  [LTH-S008]");
   CHECK(p.refused([&] { s.cache_read(p.D, p.a, Scope::Local); }) ==
-        "block \"D\" does not read \"A\"\n"
-        "  at placement_text_test.cpp:LINE  [LTH-S008]");
+        "cache_read(block \"D\", tensor \"A\"): block \"D\" does not read \"A\"\n"
+        "  at placement_text_test.cpp:LINE\n"
+        "  choose one of the block's reads: 0: C  [LTH-S008]");
   CHECK(p.refused([&] { s.cache_write(p.D, Scope::Local, x); }) ==
         "cache_write(block \"D\", Scope::Local, loop \"i\"): block \"D\" is no reduction with its init, so "
         "there is nothing to accumulate\n"
@@ -324,7 +327,8 @@ TEST_CASE("transform_layout: maps that do not fit") {
         "  at placement_text_test.cpp:LINE\n"
         "  …\n"
         "  for i, j\n"
-        "    block \"D\" reads C writes D    <-- here  [LTH-S008]");
+        "    block \"D\" reads C writes D    <-- here\n"
+        "  choose one of the block's reads: 0: C; -1: what it writes  [LTH-S008]");
   CHECK(p.refused([&] {
     s.transform_layout(p.D, -1, IndexMap{{i}, {i}});
   }) == "transform_layout(block \"D\", -1, an index map): the map takes 1 indices, \"D\" has 2\n"
