@@ -102,7 +102,12 @@ std::string describe(const Arg& arg, const std::vector<HandleEntry>& handles, Na
   if (const auto* l = arg.get<LoopRef>()) return handle("loop", l->id());
   if (const auto* b = arg.get<BlockRef>()) return handle("block", b->id());
   if (const auto* e = arg.get<Expr>()) return to_string(*e);
-  if (arg.get<IndexMap>()) return "an index map";
+  if (const auto* m = arg.get<IndexMap>()) {
+    std::string from, to;
+    for (const Var& v : m->from) from += (from.empty() ? "" : ", ") + v.name();
+    for (const Expr& e : m->to) to += (to.empty() ? "" : ", ") + to_string(e);
+    return "{" + from + "} to {" + to + "}";
+  }
   std::string out;
   for (const Arg& a : *arg.get<ArgList>()) out += (out.empty() ? "" : ", ") + describe(a, handles, names);
   return "{" + out + "}";

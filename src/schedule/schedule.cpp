@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ir/buffer_size.h"
 #include "schedule/arguments.h"
 #include "schedule/edit.h"
 #include "schedule/legality.h"
@@ -68,6 +69,20 @@ std::vector<Handle> Schedule::apply(Instruction step, Site site) {
   return schedule::apply(held(state_, site), std::move(step), site);
 }
 
+namespace {
+
+/// Of the buffers that the step makes or enlarges.
+void need_addressable(const Edit& edit) {
+  for (const Buffer& b : edit.temps()) {
+    const bool is_old =
+        std::ranges::any_of(edit.program()->temps, [&](const Buffer& o) { return o.same_as(b); });
+    if (!is_old && !is_addressable(b->shape, b->dtype))
+      edit.refuse(code::S078, "\"" + b->name + "\" would have 2^63 bytes or more", {}, "use smaller factors");
+  }
+}
+
+}  // namespace
+
 std::vector<Handle> schedule::apply(Schedule::State& state, Instruction step, Site site) {
   Edit edit(state, step, site);
   const schedule::Primitive* primitive = schedule::find_primitive(step.op);
@@ -77,6 +92,7 @@ std::vector<Handle> schedule::apply(Schedule::State& state, Instruction step, Si
     refuse_query(code::S003, why, site);
   schedule::need_outermost(edit);
   primitive->run(edit);
+  need_addressable(edit);
   schedule::need_private_or_separate(edit);
   edit.set_body(schedule::with_outer_regions(edit.changed_body()));
   return edit.commit(state, std::move(step));
