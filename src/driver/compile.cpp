@@ -6,6 +6,7 @@
 #include "driver/code_options.h"
 #include "driver/shapes.h"
 #include "support/error_codes/codegen.h"
+#include "support/error_codes/te.h"
 
 namespace lathe {
 
@@ -73,6 +74,7 @@ std::vector<char> compile_object(const Program& program, const Target& target,
 }
 
 Kernel link(const Program& program, const Target& target, std::vector<char> object) {
+  if (!program.defined()) throw UserError(code::D012, "link: an empty Program");
   driver::check_runs_here(target);
   auto state = std::make_shared<Kernel::State>();
   state->program = program;

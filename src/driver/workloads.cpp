@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "lathe/workload.h"
+#include "support/error_text.h"
 #include "support/nearest.h"
 
 namespace lathe {
@@ -219,7 +220,11 @@ Workload Workload::parse(const std::string& spec) {
     text << file.rdbuf();
     Workload out;
     out.spec = spec;
-    out.program = program_from_json(text.str());
+    try {
+      out.program = program_from_json(text.str());
+    } catch (const UserError& error) {
+      throw UserError(error.code(), "\"" + spec + "\": " + text_without_code(error));
+    }
     return out;
   }
   return SpecReader(spec).read();

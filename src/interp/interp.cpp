@@ -21,7 +21,12 @@ std::string param_text(const Param& p) {
   return std::string(spelling(p.role)) + " parameter \"" + p.name() + "\"";
 }
 
+void need_program(const Program& program) {
+  if (!program.defined()) throw UserError(code::I001, "an empty Program stands for nothing that could run");
+}
+
 SizeMap bind_sizes(const Program& program, const std::vector<std::int64_t>& sizes) {
+  need_program(program);
   SizeMap map;
   std::size_t next = 0;
   for (const Param& p : program->params) {
@@ -331,6 +336,7 @@ const Array& Outcome::operator[](const std::string& name) const {
 
 Outcome run(const Program& program, std::vector<Array> inputs, const std::vector<std::int64_t>& sizes,
             const Options& options) {
+  need_program(program);
   Outcome out;
   std::size_t given = 0, wanted = 0;
   for (const Param& p : program->params) wanted += p.role != ParamRole::Size && p.role != ParamRole::Output;
@@ -360,6 +366,7 @@ Outcome run(const Program& program, std::vector<Array> inputs, const std::vector
 namespace {
 template <class Make>
 std::vector<Array> make_inputs(const Program& program, const std::vector<std::int64_t>& sizes, Make make) {
+  need_program(program);
   std::vector<Array> arrays;
   for (const Param& p : program->params) {
     if (p.role == ParamRole::Size || p.role == ParamRole::Output) continue;

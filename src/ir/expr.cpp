@@ -1,6 +1,8 @@
 #include "lathe/expr.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <iterator>
 
 #include "ir/numbers.h"
@@ -47,15 +49,21 @@ Expr convert_literal(const Expr& e, DataType t, Site site) {
   auto does_not_fit = [&](const std::string& value) {
     refuse(code::D003, "the literal " + value + " does not fit " + t.str(), site);
   };
+  const auto rounded = [&](double value, const std::string& text) {
+    if (std::isfinite(value) && !std::isfinite(round_to(t, value))) does_not_fit(text);
+    return make_float(t, value);
+  };
   if (const FloatImm* f = e.as<FloatImm>()) {
-    if (!t.is_float()) does_not_fit(std::to_string(f->value));
-    return make_float(t, f->value);
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", f->value);
+    if (!t.is_float()) does_not_fit(text);
+    return rounded(f->value, text);
   }
   const std::int64_t value = e.as<IntImm>()->value;
   if (e.dtype().is_bool() != t.is_bool()) {
     refuse(code::D001, "operands of types " + e.dtype().str() + " and " + t.str() + " do not mix", site);
   }
-  if (t.is_float()) return make_float(t, static_cast<double>(value));
+  if (t.is_float()) return rounded(static_cast<double>(value), std::to_string(value));
   if (wrap_integer(t, value) != value || (t == u64 && value < 0)) does_not_fit(std::to_string(value));
   return make_int(t, value);
 }

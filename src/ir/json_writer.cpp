@@ -19,6 +19,7 @@
 #include "ir/json_format.h"
 #include "ir/visitor.h"
 #include "support/error_codes/files.h"
+#include "support/error_codes/te.h"
 
 namespace lathe {
 namespace {
@@ -281,7 +282,8 @@ class Writer {
 }  // namespace
 
 std::string to_json(const Program& program, int indent) {
-  internal_check(program.defined() && program->body.defined(), "to_json of an undefined program");
+  if (!program.defined() || !program->body.defined())
+    throw UserError(code::D012, "to_json of an empty Program");
   try {
     return Writer().write(program).dump(indent);
   } catch (const nlohmann::json::type_error&) {

@@ -255,6 +255,10 @@ std::string StmtPrinter::finish() {
 std::string to_string(const Program& program, const PrintOptions& options) {
   if (!program.defined()) return "<undefined>\n";
   Names names(program);
+  return to_string(program, options, names);
+}
+
+std::string to_string(const Program& program, const PrintOptions& options, Names& names) {
   StmtPrinter printer(options, names);
   std::string params;
   for (const Param& p : program->params) {

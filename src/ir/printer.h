@@ -55,7 +55,8 @@ struct PrintOptions {
 
 std::string to_string(const Program& program, const PrintOptions& options);
 std::string to_string(const Stmt& stmt, const PrintOptions& options);
-/// With the names of a larger whole.
+/// With the names of a larger whole, or of what the program was before a change.
+std::string to_string(const Program& program, const PrintOptions& options, Names& names);
 std::string to_string(const Stmt& stmt, const PrintOptions& options, Names& names);
 std::string to_string(const Expr& expr, Names& names);
 std::string to_string(const BufferRegion& region, Names& names);

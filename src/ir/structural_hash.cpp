@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "ir/visitor.h"
+#include "support/error_codes/te.h"
 
 namespace lathe {
 namespace {
@@ -246,6 +247,9 @@ class Hasher : Visitor {
 
 }  // namespace
 
-StructuralHash structural_hash(const Program& program) { return Hasher().hash(program); }
+StructuralHash structural_hash(const Program& program) {
+  if (!program.defined()) throw UserError(code::D012, "structural_hash of an empty Program");
+  return Hasher().hash(program);
+}
 
 }  // namespace lathe

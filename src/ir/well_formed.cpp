@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ir/buffer_size.h"
 #include "ir/printer.h"
 #include "ir/type_rules.h"
 #include "ir/visitor.h"
@@ -121,6 +122,8 @@ class Checker {
     if (!b.defined()) return;
     report_if(type_problem(b));
     for (const Expr& e : b->shape) expr(e, "an extent of a buffer");
+    if (!is_addressable(b->shape, b->dtype))
+      report("buffer " + quoted(names_.of(b)) + " has 2^63 bytes or more");
     for (const Expr& e : b->strides) expr(e, "a stride of a buffer");
   }
 

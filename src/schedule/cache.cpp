@@ -256,7 +256,7 @@ void run_cache_read(Edit& edit) {
     edit.refuse(code::S008,
                 "block \"" + block.name() + "\" reads " + std::to_string(block.reads.size()) +
                     " buffers, there is no read " + std::to_string(which),
-                {{self.get(), "here"}});
+                {{self.get(), "here"}}, reads_to_choose_from(block));
   }
   const BufferRegion access = block.reads[which];
   for (const Stmt& w : writers_of(edit.body(), access.buffer)) {

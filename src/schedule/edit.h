@@ -9,6 +9,7 @@
 // lathe/schedule.h, and let the method build its Instruction with the arguments in the order of the C++ call: printing
 // a trace as C++ and as JSON then works by itself.
 
+#include "ir/printer.h"
 #include "schedule/state.h"
 #include "schedule/tree.h"
 #include "support/error_codes/schedule.h"
@@ -103,8 +104,12 @@ struct Primitive {
 const Primitive* find_primitive(const std::string& name);
 const std::vector<Primitive>& primitives();
 
-/// The step as the user wrote it: `split(loop "i", {_, 8})`.
-std::string describe_call(const Instruction& step, const std::vector<HandleEntry>& handles);
+/// Takes a step, or throws its ScheduleError and leaves the state as it was.
+std::vector<Handle> apply(Schedule::State& state, Instruction step, Site site);
+
+/// The step as the user wrote it: `split(loop "i", {_, 8})`; with the names of a printed program, if given.
+std::string describe_call(const Instruction& step, const std::vector<HandleEntry>& handles,
+                          Names* names = nullptr);
 /// The loop nest on the way to the marked places, one line a loop or block, with the notes.
 std::string outline(const Stmt& root, const std::vector<Mark>& marks);
 

@@ -166,6 +166,41 @@ std::vector<const VarNode*> mixed_loops(const Block& block, const std::vector<St
 
 namespace {
 
+const Binary* division(BinaryOp op, const Expr& e) {
+  const Binary* b = e.as<Binary>();
+  return b && b->op == op ? b : nullptr;
+}
+
+/// What the two bindings are the quotient and remainder of, if they are: e floordiv d and e floormod d, or the middle of a
+/// fused loop, e floordiv (d * k) and (e floordiv d) floormod k.
+Expr divided(const Expr& first, const Expr& second, arith::Analyzer& analyzer) {
+  const Binary* quotient = division(BinaryOp::FloorDiv, first);
+  const Binary* remainder = division(BinaryOp::FloorMod, second);
+  if (!quotient || !remainder || as_int(quotient->b)) return {};
+  if (structural_equal(quotient->a, remainder->a) && structural_equal(quotient->b, remainder->b))
+    return quotient->a;
+  const Binary* part = division(BinaryOp::FloorDiv, remainder->a);
+  const bool is_middle = part && structural_equal(part->a, quotient->a) &&
+                         analyzer.can_prove_equal(quotient->b, part->b * remainder->b);
+  return is_middle ? remainder->a : Expr();
+}
+
+/// Puts fused loops of run-time extents together again: quotient and remainder tell as much as what was divided, as the
+/// divisor is an extent and not 0 where the loop runs. (Constant divisors are the iterator maps' own.)
+void undo_fusion(std::vector<Expr>& bindings, std::vector<Expr>& extents, arith::Analyzer& analyzer) {
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    for (std::size_t j = 0; j < bindings.size(); ++j) {
+      const Expr whole = divided(bindings[i], bindings[j], analyzer);
+      if (!whole.defined()) continue;
+      bindings[i] = whole;
+      extents[i] = extents[i] * extents[j];
+      bindings.erase(bindings.begin() + static_cast<std::ptrdiff_t>(j));
+      extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(j));
+      return undo_fusion(bindings, extents, analyzer);
+    }
+  }
+}
+
 /// Do different values of the path's last loop (those inside varying freely) give different values of the block's spatial
 /// variables?
 bool separates(const Block& block, const Path& path, const std::vector<Stmt>& inside,
@@ -177,6 +212,7 @@ bool separates(const Block& block, const Path& path, const std::vector<Stmt>& in
     bindings.push_back(block.bindings[i]);
     extents.push_back(block.iters[i].extent);
   }
+  undo_fusion(bindings, extents, analyzer);
   auto mentioned = [&](const Var& v) {
     return std::any_of(bindings.begin(), bindings.end(), [&](const Expr& b) { return mentions(b, v); });
   };
@@ -251,13 +287,23 @@ std::optional<Dependence> write_dependence(const Path& path, const Program& prog
   return dependence(path, program, buffer);
 }
 
-int read_position(const Block& block, const Buffer& buffer, Site site) {
+std::string reads_to_choose_from(const Block& block) {
+  std::string list;
+  for (std::size_t i = 0; i < block.reads.size(); ++i)
+    list += (i == 0 ? "" : ", ") + std::to_string(i) + ": " + block.reads[i].buffer->name;
+  return list.empty() ? "the block reads nothing" : "choose one of the block's reads: " + list;
+}
+
+int read_position(const Block& block, const Buffer& buffer, const char* primitive, Site site) {
   for (std::size_t i = 0; i < block.reads.size(); ++i) {
     if (block.reads[i].buffer.same_as(buffer)) return static_cast<int>(i);
   }
-  throw ScheduleError(code::S008, Message([name = block.name(), buffer = buffer->name, site] {
-                        return "block \"" + name + "\" does not read \"" + buffer + "\"\n  at " +
-                               site.file_name() + ":" + std::to_string(site.line());
+  throw ScheduleError(code::S008,
+                      Message([name = block.name(), buffer = buffer->name, primitive = std::string(primitive),
+                               site, reads = reads_to_choose_from(block)] {
+                        return primitive + "(block \"" + name + "\", tensor \"" + buffer + "\"): block \"" +
+                               name + "\" does not read \"" + buffer + "\"\n  at " + site.file_name() + ":" +
+                               std::to_string(site.line()) + "\n  " + reads;
                       }));
 }
 

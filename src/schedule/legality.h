@@ -42,7 +42,9 @@ std::vector<const VarNode*> reduce_loops(const Block& block, const std::vector<S
 /// Those of them that spatial variables are bound to as well, as after a fuse of both kinds.
 std::vector<const VarNode*> mixed_loops(const Block& block, const std::vector<Stmt>& loops);
 
-/// Position of `buffer` among the block's reads; throws ScheduleError.
-int read_position(const Block& block, const Buffer& buffer, Site site);
+/// Position of `buffer` among the block's reads; throws the ScheduleError of `primitive`.
+int read_position(const Block& block, const Buffer& buffer, const char* primitive, Site site);
+/// The way out of having named another read: "choose one of the block's reads: 0: A, 1: B".
+std::string reads_to_choose_from(const Block& block);
 
 }  // namespace lathe::schedule

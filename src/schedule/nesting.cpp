@@ -40,7 +40,8 @@ void need_outermost(const Edit& edit) {
   if (std::find(kMoves.begin(), kMoves.end(), edit.step().op) == kMoves.end()) return;
   for (std::size_t i = 0; i < edit.arg_count(); ++i) {
     const bool is_block = edit.arg(i).get<BlockRef>() != nullptr;
-    if (!is_block && !edit.arg(i).get<LoopRef>()) continue;
+    const LoopRef* loop = edit.arg(i).get<LoopRef>();
+    if (!is_block && !(loop && loop->defined())) continue;  // no loop: sample_compute_location left the block
     const Path path = is_block ? edit.block(i) : edit.loop(i);
     const Stmt outer = block_round(path);
     if (!outer.defined()) continue;

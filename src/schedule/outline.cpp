@@ -81,13 +81,19 @@ class Outline {
   const std::vector<Mark>& marks_;
 };
 
-std::string describe(const Arg& arg, const std::vector<HandleEntry>& handles) {
+std::string name_of(const HandleEntry& e, Names* names) {
+  if (e.kind == HandleKind::Block) {
+    const Label label(static_cast<const LabelNode*>(e.node.get()));
+    return names ? names->of(label) : label->name;
+  }
+  const auto* var = static_cast<const VarNode*>(e.node.get());
+  return names ? names->of(var) : var->name;
+}
+
+std::string describe(const Arg& arg, const std::vector<HandleEntry>& handles, Names* names) {
   auto handle = [&](const char* kind, std::uint32_t id) {
     if (id >= handles.size()) return std::string("an empty ") + kind;
-    const HandleEntry& e = handles[id];
-    const std::string& name = e.kind == HandleKind::Block ? static_cast<const LabelNode*>(e.node.get())->name
-                                                          : static_cast<const VarNode*>(e.node.get())->name;
-    return std::string(kind) + " \"" + name + "\"";
+    return std::string(kind) + " \"" + name_of(handles[id], names) + "\"";
   };
   if (arg.get<Inferred>()) return "_";
   if (const auto* v = arg.get<std::int64_t>()) return std::to_string(*v);
@@ -96,18 +102,24 @@ std::string describe(const Arg& arg, const std::vector<HandleEntry>& handles) {
   if (const auto* l = arg.get<LoopRef>()) return handle("loop", l->id());
   if (const auto* b = arg.get<BlockRef>()) return handle("block", b->id());
   if (const auto* e = arg.get<Expr>()) return to_string(*e);
-  if (arg.get<IndexMap>()) return "an index map";
+  if (const auto* m = arg.get<IndexMap>()) {
+    std::string from, to;
+    for (const Var& v : m->from) from += (from.empty() ? "" : ", ") + v.name();
+    for (const Expr& e : m->to) to += (to.empty() ? "" : ", ") + to_string(e);
+    return "{" + from + "} to {" + to + "}";
+  }
   std::string out;
-  for (const Arg& a : *arg.get<ArgList>()) out += (out.empty() ? "" : ", ") + describe(a, handles);
+  for (const Arg& a : *arg.get<ArgList>()) out += (out.empty() ? "" : ", ") + describe(a, handles, names);
   return "{" + out + "}";
 }
 
 }  // namespace
 
-std::string describe_call(const Instruction& step, const std::vector<HandleEntry>& handles) {
-  std::string out;
-  for (const Arg& a : step.args) out += (out.empty() ? "" : ", ") + describe(a, handles);
-  return step.op + "(" + out + ")";
+std::string describe_call(const Instruction& step, const std::vector<HandleEntry>& handles, Names* names) {
+  std::string args;
+  for (const Arg& a : step.args) args += (args.empty() ? "" : ", ") + describe(a, handles, names);
+  if (step.op == "get_block") return "blocks()[" + args + "]";
+  return (step.op == "get_loops" ? "loops" : step.op) + "(" + args + ")";
 }
 
 std::string outline(const Stmt& root, const std::vector<Mark>& marks) {

@@ -41,7 +41,7 @@ void run_prefetch(Edit& edit) {
     edit.refuse(code::S008,
                 "block \"" + block.name() + "\" reads " + std::to_string(block.reads.size()) +
                     " buffers, there is no read " + std::to_string(which),
-                {{from.back().get(), "here"}});
+                {{from.back().get(), "here"}}, reads_to_choose_from(block));
   }
   const Buffer buffer = block.reads[static_cast<std::size_t>(which)].buffer;
   if (!contains(at.back(), from.back().get())) {

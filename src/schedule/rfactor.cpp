@@ -259,12 +259,16 @@ void run_decompose_reduction(Edit& edit) {
   const std::vector<const VarNode*> reducing = reduce_loops(block, inner);
   LoopCopies copies;
   std::vector<const VarNode*> dropped;
+  const auto binds = [&](IterKind kind, const Var& loop_var) {
+    for (std::size_t i = 0; i < block.iters.size(); ++i) {
+      if (block.iters[i].kind == kind && mentions(block.bindings[i], loop_var)) return true;
+    }
+    return false;
+  };
   for (const Stmt& l : inner) {
-    const bool spatial = std::any_of(block.bindings.begin(), block.bindings.end(), [&](const Expr& b) {
-      const std::size_t i = static_cast<std::size_t>(&b - block.bindings.data());
-      return block.iters[i].kind == IterKind::Spatial && mentions(b, l.as<For>()->var);
-    });
-    if (spatial)
+    // A unit loop, which no binding mentions, stays: the init has the loops that it has with a greater factor.
+    const Var& var = l.as<For>()->var;
+    if (binds(IterKind::Spatial, var) || (is_int(l.as<For>()->extent, 1) && !binds(IterKind::Reduce, var)))
       copies.add(l);
     else
       dropped.push_back(l.as<For>()->var.node());

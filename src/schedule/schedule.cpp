@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ir/buffer_size.h"
 #include "schedule/arguments.h"
 #include "schedule/edit.h"
 #include "schedule/legality.h"
 #include "schedule/nesting.h"
 #include "schedule/privacy.h"
+#include "support/error_text.h"
 
 namespace lathe {
 
@@ -64,7 +66,25 @@ std::vector<Handle> Schedule::apply(Instruction step, Site site) {
   if (step.site.empty()) step.site = std::string(site.file_name()) + ":" + std::to_string(site.line());
   if (step.op.starts_with("sample_") && !next_decision_.empty())
     step.decision = std::exchange(next_decision_, {});
-  Edit edit(held(state_, site), step, site);
+  return schedule::apply(held(state_, site), std::move(step), site);
+}
+
+namespace {
+
+/// Of the buffers that the step makes or enlarges.
+void need_addressable(const Edit& edit) {
+  for (const Buffer& b : edit.temps()) {
+    const bool is_old =
+        std::ranges::any_of(edit.program()->temps, [&](const Buffer& o) { return o.same_as(b); });
+    if (!is_old && !is_addressable(b->shape, b->dtype))
+      edit.refuse(code::S078, "\"" + b->name + "\" would have 2^63 bytes or more", {}, "use smaller factors");
+  }
+}
+
+}  // namespace
+
+std::vector<Handle> schedule::apply(Schedule::State& state, Instruction step, Site site) {
+  Edit edit(state, step, site);
   const schedule::Primitive* primitive = schedule::find_primitive(step.op);
   if (!primitive)
     edit.refuse(code::S004, "no primitive has this name", {}, "see docs/schedule.md for the list");
@@ -72,9 +92,10 @@ std::vector<Handle> Schedule::apply(Instruction step, Site site) {
     refuse_query(code::S003, why, site);
   schedule::need_outermost(edit);
   primitive->run(edit);
+  need_addressable(edit);
   schedule::need_private_or_separate(edit);
   edit.set_body(schedule::with_outer_regions(edit.changed_body()));
-  return edit.commit(*state_, std::move(step));
+  return edit.commit(state, std::move(step));
 }
 
 // ---- replay ------------------------------------------------------------------------------------------------------
@@ -155,7 +176,7 @@ void Schedule::replay(const Trace& trace, Site site) {
     try {
       outputs = trial.apply(std::move(step), site);
     } catch (const ScheduleError& error) {
-      throw failed(error.code(), [error] { return std::string(error.what()); });
+      throw failed(error.code(), [error] { return text_without_code(error); });
     }
     if (outputs.size() != recorded.outputs.size()) {
       throw failed(code::S005, [op = recorded.op, have = outputs.size(), want = recorded.outputs.size()] {
@@ -424,7 +445,8 @@ BlockRef Schedule::cache_read(BlockRef block, int buffer, Scope scope, Site site
 BlockRef Schedule::cache_read(BlockRef block, const Tensor& tensor, Scope scope, Site site) {
   return cache_read(
       block,
-      schedule::read_position(get(block, site), buffer_for(held(state_), tensor, "cache_read", site), site),
+      schedule::read_position(get(block, site), buffer_for(held(state_), tensor, "cache_read", site),
+                              "cache_read", site),
       scope, site);
 }
 BlockRef Schedule::cache_write(BlockRef block, Scope scope, Site site) {
@@ -468,7 +490,8 @@ BlockRef Schedule::transform_layout(BlockRef block, const Tensor& tensor,
   const Block& b = get(block, site);
   const bool written = std::any_of(b.writes.begin(), b.writes.end(),
                                    [&](const BufferRegion& w) { return w.buffer.same_as(buffer); });
-  return transform_layout(block, written ? -1 : schedule::read_position(b, buffer, site), index_map, site);
+  return transform_layout(block, written ? -1 : schedule::read_position(b, buffer, "transform_layout", site),
+                          index_map, site);
 }
 void Schedule::prepare(BlockRef block, Site site) { apply(make_step("prepare", block), site); }
 void Schedule::store_hint(BlockRef block, bool non_temporal, Site site) {
@@ -485,10 +508,10 @@ void Schedule::prefetch(BlockRef block, int buffer, LoopRef loop, int distance, 
   apply(make_step("prefetch", block, std::int64_t{buffer}, loop, std::int64_t{distance}), site);
 }
 void Schedule::prefetch(BlockRef block, const Tensor& tensor, LoopRef loop, int distance, Site site) {
-  prefetch(
-      block,
-      schedule::read_position(get(block, site), buffer_for(held(state_), tensor, "prefetch", site), site),
-      loop, distance, site);
+  prefetch(block,
+           schedule::read_position(get(block, site), buffer_for(held(state_), tensor, "prefetch", site),
+                                   "prefetch", site),
+           loop, distance, site);
 }
 BlockRef Schedule::blockize(LoopRef loop, Site site) {
   return as_blocks(apply(make_step("blockize", loop), site))[0];

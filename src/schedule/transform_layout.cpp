@@ -93,7 +93,8 @@ void run_transform_layout(Edit& edit) {
   const std::vector<BufferRegion>& list = which < 0 ? block.writes : block.reads;
   const std::size_t at = which < 0 ? 0 : static_cast<std::size_t>(which);
   if (at >= list.size())
-    edit.refuse(code::S008, "block \"" + block.name() + "\" has no such buffer", {{self.get(), "here"}});
+    edit.refuse(code::S008, "block \"" + block.name() + "\" has no such buffer", {{self.get(), "here"}},
+                reads_to_choose_from(block) + "; -1: what it writes");
   Buffer buffer = list[at].buffer;
   const bool constant = is_constant(edit.program(), buffer);
   if (is_param(edit.program(), buffer) && !constant) {

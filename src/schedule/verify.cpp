@@ -137,6 +137,8 @@ void verify_prepared(const Program& program) {
 }  // namespace
 
 void verify(const Program& program, const Target& target) {
+  if (!program.defined())
+    throw ScheduleError(code::S077, Message([] { return std::string("verify: an empty Program"); }));
   verify_intrinsics(program);
   verify_prepared(program);
   if (target.is_cpu())

@@ -136,6 +136,14 @@ DataType value_type(const char* what, const Expr& value, Site site) {
 Reduction simple(const char* name, BinaryOp op, const Expr& value, Expr (*identity)(DataType),
                  std::vector<Axis> axes, ReduceOptions options, Site site) {
   const DataType t = value_type(name, value, site);
+  if (t.is_bool()) {
+    const bool is_any_or_all = op == BinaryOp::Min || op == BinaryOp::Max;
+    refuse(code::D002,
+           std::string(name) + " is not defined for bool; " +
+               (is_any_or_all ? "cast to u8, or reduce with a reducer that combines by || or &&"
+                              : "cast to the type that it counts in, for example cast(i32, …)"),
+           site);
+  }
   auto combine = [&](const Values& a, const Values& b) { return Values{binary(op, a[0], b[0], site)}; };
   Reducer r = reducer(name, {t}, combine, {identity(t)}, {.associative = true, .commutative = true}, site);
   return {reduction(std::move(r), {value}, std::move(axes), std::move(options), site)};

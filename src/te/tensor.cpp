@@ -1,5 +1,6 @@
 // Tensors, extents and what is read from them.
 
+#include "ir/buffer_size.h"
 #include "ir/numbers.h"
 #include "ir/visitor.h"
 #include "support/error_codes/te.h"
@@ -48,14 +49,8 @@ void check_extent(const std::string& what, Expr& extent, Site site) {
 }
 
 void check_shape(const std::string& what, std::vector<Expr>& shape, DataType dtype, Site site) {
-  std::int64_t bytes = dtype.bytes();
-  for (Expr& extent : shape) {
-    check_extent(what, extent, site);
-    const auto value = as_int(extent);
-    if (value && *value > 0 && __builtin_mul_overflow(bytes, *value, &bytes)) {
-      refuse(code::D005, what + ": the tensor has 2^63 bytes or more", site);
-    }
-  }
+  for (Expr& extent : shape) check_extent(what, extent, site);
+  if (!is_addressable(shape, dtype)) refuse(code::D005, what + ": the tensor has 2^63 bytes or more", site);
 }
 
 void check_element_type(const std::string& what, DataType t, Site site) {

@@ -31,7 +31,7 @@ gives 1 "$lathe" db merge a.db --db a.db; says 'the database itself'
 gives 0 "$lathe" db export --winners --db ab.db -o winners.jsonl
 is "$(grep -c '"kind":"trial"' winners.jsonl)" 2 "winners"
 
-gives 1 "$lathe" db prune --db ab.db; says 'say what may go'
+gives 2 "$lathe" db prune --db ab.db; says 'say what may go'
 gives 0 "$lathe" db prune --keep-top 1 --dry-run --db ab.db; says 'would be'
 "$lathe" db export --db ab.db -o after_dry.jsonl 2>/dev/null
 cmp after_dry.jsonl ab.jsonl || fail "a dry run changed something"

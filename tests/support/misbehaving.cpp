@@ -113,4 +113,18 @@ LATHE_WORKLOAD(own_later, "y = 2 x, until it was called too often", {{"n", 1000,
   return program("own_later", {x}, {y});
 }
 
+LATHE_WORKLOAD(own_scale, "z = 2 x + 1, scheduled by hand", {{"n", 20, "elements"}}) {
+  Tensor x = placeholder("x", {args["n"], 8}, args.dtype());
+  Tensor y = compute("y", x.shape(), [&](Var i, Var j) { return x(i, j) * 2; });
+  Tensor z = compute("z", x.shape(), [&](Var i, Var j) { return y(i, j) + 1; });
+  return program("own_scale", {x}, {z});
+}
+LATHE_SCHEDULE(own_scale) {
+  auto [i, j] = schedule.loops<2>(schedule.block("z"));
+  auto [io, ii] = schedule.split(i, {_, 6});
+  schedule.reorder({j, ii});
+  schedule.unroll(ii);
+  schedule.compute_at(schedule.block("y"), io);
+}
+
 int main(int argc, char** argv) { return lathe::cli(argc, argv); }

@@ -154,8 +154,10 @@ int merge(const Context& context, const DatabaseArguments& options) {
 }
 
 int prune(const Context& context, const DatabaseArguments& options) {
-  if (options.keep_top <= 0 && options.failure_days < 0)
-    throw std::runtime_error("db prune: say what may go: --keep-top N, --drop-failures DAYS, or both");
+  if (options.keep_top <= 0 && options.failure_days < 0) {
+    std::cerr << "lathe db prune: say what may go: --keep-top N, --drop-failures DAYS, or both\n";
+    return kUsage;
+  }
   records::PruneOptions what;
   what.keep_top = options.keep_top;
   what.filter = options.filter;

@@ -1,10 +1,11 @@
 #include <cstdio>
 #include <iostream>
 #include <optional>
-#include <set>
-#include <sstream>
 
+#include "ir/printer.h"
 #include "lathe/compile.h"
+#include "schedule/edit.h"
+#include "tuner/cli/loop_nest_diff.h"
 #include "tuner/cli/verb.h"
 
 namespace lathe::command_line {
@@ -15,37 +16,24 @@ struct ShowArguments {
   bool steps = false, diff = false, unscheduled = false;
 };
 
-/// Lines of `after` that `before` does not have are marked.
-void print_step(const std::string& title, const std::string& before, const std::string& after, bool diff) {
-  std::printf("---- %s\n", title.c_str());
-  if (!diff || before.empty()) {
-    std::printf("%s\n", after.c_str());
-    return;
-  }
-  std::multiset<std::string> known;
-  std::stringstream old_lines(before), new_lines(after);
-  for (std::string line; std::getline(old_lines, line);) known.insert(line);
-  for (std::string line; std::getline(new_lines, line);) {
-    auto it = known.find(line);
-    std::printf("%c %s\n", it == known.end() ? '+' : ' ', line.c_str());
-    if (it != known.end()) known.erase(it);
-  }
+void print_step(const std::string& title, const Program& before, const Program& after, bool diff) {
+  std::printf("---- %s\n%s", title.c_str(),
+              (diff ? loop_nest_diff(before, after) : to_string(after)).c_str());
 }
 
-/// The loop nest after each step that changes it.
+/// The loop nest after each step that changes it, below the call that made it.
 void show_steps(const Program& program, const Trace& trace, bool diff) {
-  std::string before;
-  for (std::size_t n = 0; n <= trace.steps.size(); ++n) {
-    Trace prefix;
-    prefix.steps.assign(trace.steps.begin(), trace.steps.begin() + static_cast<std::ptrdiff_t>(n));
-    Schedule s(program);
-    s.replay(prefix);
-    const std::string text = to_string(s.program());
-    if (text != before) {
-      print_step(n == 0 ? "the program" : "after " + std::to_string(n) + ": " + prefix.steps.back().op,
-                 before, text, diff);
-    }
-    before = text;
+  print_step("the program as written", program, program, false);
+  Schedule whole(program), s(program);
+  whole.replay(trace);
+  // Taken one by one the steps of a replay define the handles that they name, and what no step changed stays the same node.
+  for (const Instruction& step : whole.trace().steps) {
+    const Program before = s.program();
+    Names names(before);
+    const std::string call = schedule::describe_call(step, s.state().handles, &names);
+    schedule::apply(s.state(), step, Site::current());
+    if (s.program().same_as(before)) continue;
+    print_step("step " + std::to_string(s.trace().steps.size()) + ": " + call, before, s.program(), diff);
   }
 }
 
@@ -65,6 +53,10 @@ bool is_record(const std::string& text) {
 }
 
 int show(const Context& context, const ShowArguments& options) {
+  if (options.diff && !options.steps && options.after.empty()) {
+    std::cerr << "lathe show: --diff compares with what was before: give --steps, or --after PASS\n";
+    return kUsage;
+  }
   const Target target = Target::parse(context.target);
   Workload workload;
   std::optional<Schedule> chosen;
@@ -81,8 +73,8 @@ int show(const Context& context, const ShowArguments& options) {
   if (options.steps) {
     show_steps(workload.program, schedule.trace(), options.diff);
   } else if (!options.after.empty()) {
-    print_step("after " + options.after, to_string(schedule.program()),
-               to_string(lower_until(schedule.program(), target, options.after)), options.diff);
+    print_step("after " + options.after, schedule.program(),
+               lower_until(schedule.program(), target, options.after), options.diff);
   } else {
     std::string text = form(workload, schedule, target, options.as);
     if (text.empty() || text.back() != '\n') text += '\n';
@@ -101,12 +93,14 @@ void add_show(CLI::App& app, Context& context) {
       ->required();
   add_target(*verb, context);
   add_db(*verb, context);
-  verb->add_option("--as", options->as, "loops, trace, cpp, json, llvm or asm")
-      ->check(CLI::IsMember({"loops", "trace", "cpp", "json", "llvm", "asm"}))
-      ->capture_default_str();
-  verb->add_option("--after", options->after, "The program after this lowering pass");
-  verb->add_flag("--steps", options->steps, "The loop nest after each step");
-  verb->add_flag("--diff", options->diff, "Mark the lines that changed");
+  CLI::Option* as = verb->add_option("--as", options->as, "loops, trace, cpp, json, llvm or asm")
+                        ->check(CLI::IsMember({"loops", "trace", "cpp", "json", "llvm", "asm"}))
+                        ->capture_default_str();
+  CLI::Option* after =
+      verb->add_option("--after", options->after, "The program after this lowering pass")->excludes(as);
+  verb->add_flag("--steps", options->steps, "The loop nest after each step")->excludes(as)->excludes(after);
+  verb->add_flag("--diff", options->diff,
+                 "With --steps or --after: mark the lines that are new (+) or went (-)");
   verb->add_flag("--unscheduled", options->unscheduled, "The program as written");
   context.does(*verb, [&context, options] { return show(context, *options); });
 }

@@ -99,6 +99,8 @@ class Emitter {
 
   // ---- integer.cpp
   Value emit_integer(BinaryOp op, DataType type, Value x, Value y);
+  /// A scalar of index_type in 64 bits; `overflow` becomes true when they do not hold it, which is undefined elsewhere.
+  Value emit_checked_index(const Expr& e, Value& overflow);
   Value emit_divide(DataType type, Value x, Value y, bool floor, bool remainder);
   Value emit_shift(bool left, DataType type, Value x, Value amount);
 

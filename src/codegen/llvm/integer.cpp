@@ -55,6 +55,23 @@ Value Emitter::emit_integer(BinaryOp op, DataType type, Value x, Value y) {
   }
 }
 
+Value Emitter::emit_checked_index(const Expr& e, Value& overflow) {
+  const Binary* op = e.as<Binary>();
+  if (!op) return convert_index(emit(e), b.getInt64Ty());
+  Value x = emit_checked_index(op->a, overflow), y = emit_checked_index(op->b, overflow);
+  const auto checked = [&](::llvm::Intrinsic::ID operation) -> Value {
+    Value both = b.CreateBinaryIntrinsic(operation, x, y);
+    overflow = b.CreateOr(overflow, b.CreateExtractValue(both, 1));
+    return b.CreateExtractValue(both, 0);
+  };
+  switch (op->op) {
+    case BinaryOp::Add: return checked(::llvm::Intrinsic::sadd_with_overflow);
+    case BinaryOp::Sub: return checked(::llvm::Intrinsic::ssub_with_overflow);
+    case BinaryOp::Mul: return checked(::llvm::Intrinsic::smul_with_overflow);
+    default: return emit_integer(op->op, index_type, x, y);
+  }
+}
+
 Value Emitter::emit_divide(DataType type, Value x, Value y, bool floor, bool remainder) {
   const bool is_unsigned = type.is_unsigned();
   const auto divisor = constant_of(y);

@@ -93,7 +93,8 @@ LoadedCode load(const std::vector<std::vector<char>>& objects, const std::string
     auto buffer =
         ::llvm::MemoryBuffer::getMemBufferCopy(::llvm::StringRef(object.data(), object.size()), name);
     if (auto error = jit.addObjectFile(*loaded->library, std::move(buffer)))
-      throw InternalError("the object of a kernel does not load: " + text_of(std::move(error)));
+      throw UserError(code::C006,
+                      "kernel \"" + name + "\": its object does not load: " + text_of(std::move(error)));
   }
   LoadedCode code;
   code.memory_ = std::move(loaded);

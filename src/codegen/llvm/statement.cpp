@@ -183,7 +183,7 @@ void Emitter::emit_workspace(const Allocate& s) {
   Value overflow = b.getFalse();
   for (const Expr& extent : s.buffer->shape) {
     Value product = b.CreateBinaryIntrinsic(::llvm::Intrinsic::umul_with_overflow, bytes,
-                                            convert_index(emit(extent), b.getInt64Ty()));
+                                            emit_checked_index(extent, overflow));
     bytes = b.CreateExtractValue(product, 0);
     overflow = b.CreateOr(overflow, b.CreateExtractValue(product, 1));
   }

@@ -157,6 +157,15 @@ TEST_CASE("a kernel without workspace returns the error and leaks nothing") {
   const Program huge = through_temporary(n, {size(n)}, ForKind::Serial);
   Array<float> x(64), y(64);
   CHECK(run(compile(huge, machines()[0]), {std::int64_t{1} << 62}, x, y) == LATHE_ERROR_OUT_OF_MEMORY);
+  // Nor must one whose number of elements does not: 2^32 squared is 0, 3 * 2^31 squared and half of it are small.
+  const LoadedCode square = compile(through_temporary(n * n + 8, {size(n)}, ForKind::Serial), machines()[0]),
+                   half = compile(through_temporary(floordiv(n * n, 2), {size(n)}, ForKind::Serial),
+                                  machines()[0]);
+  for (const std::int64_t v : {std::int64_t{1} << 32, std::int64_t{3} << 31, std::int64_t{1} << 62}) {
+    CHECK(run(square, {v}, x, y) == LATHE_ERROR_OUT_OF_MEMORY);
+    CHECK(run(half, {v}, x, y) == LATHE_ERROR_OUT_OF_MEMORY);
+  }
+  CHECK(run(square, {3}, x, y) == LATHE_OK);
 }
 
 TEST_CASE("a parallel loop sees sizes, lets, buffers and temporaries of its surroundings") {

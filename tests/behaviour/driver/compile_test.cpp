@@ -92,6 +92,28 @@ TEST_CASE("a call with tensors that do not fit is refused in words") {
   }
 }
 
+TEST_CASE("empty programs and damaged objects are refused in words") {
+  const auto text = [](auto&& f) -> std::string {
+    try {
+      f();
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  const Target host = Target::host();
+  CHECK(text([&] { compile(Program(), host); }) == "verify: an empty Program  [LTH-S077]");
+  CHECK(text([&] { lower_until(Program(), host); }) == "verify: an empty Program  [LTH-S077]");
+  CHECK(text([&] { link(Program(), host, {}); }) == "link: an empty Program  [LTH-D012]");
+  CHECK(text([&] { to_json(Program()); }) == "to_json of an empty Program  [LTH-D012]");
+  CHECK(text([&] { structural_hash(Program()); }) == "structural_hash of an empty Program  [LTH-D012]");
+  CHECK(text([&] { interp::run(Program(), std::vector<interp::Array>()); }) ==
+        "an empty Program stands for nothing that could run  [LTH-I001]");
+  const std::string damaged = text([&] { link(test::matmul(4, 4, 4).program, host, {'n', 'o'}); });
+  CHECK(damaged.find("its object does not load: ") != std::string::npos);
+  CHECK(damaged.ends_with("[LTH-C006]"));
+}
+
 TEST_CASE("a call whose output shares memory with an operand is refused, operands may share") {
   const Kernel kernel = compile(Schedule(test::matmul(4, 4, 4).program), Target::host());
   runtime::Tensor a(f32, {4, 4}), c(f32, {4, 4});

@@ -198,6 +198,8 @@ TEST_CASE("problems of buffers and parameters") {
   CHECK(with([](BufferNode& b) { b.dtype = index_type; }) == "b has elements of type index");
   CHECK(with([](BufferNode& b) { b.shape = {-4}; }) == "b has the negative extent -4");
   CHECK(with([](BufferNode& b) { b.shape = {4.f}; }) == "b has extents of type f32");
+  CHECK(with([](BufferNode& b) { b.shape = {make_index(std::int64_t{1} << 61)}; }) ==
+        "buffer \"b\" has 2^63 bytes or more");
   CHECK(with([](BufferNode& b) { b.shape = {Var("n")}; }) ==
         "an extent of a buffer uses variable \"n\" where it is not defined");
   CHECK(with([](BufferNode& b) { b.strides = {1, 1}; }) == "b has 1 dimensions, but 2 strides");

@@ -43,7 +43,7 @@ TEST_CASE("handles that a primitive consumed") {
         "  at handles_text_test.cpp:LINE\n"
         "  use what that call returned  [LTH-S002]");
   CHECK(p.refused([&] { s.loops(p.D); }) ==
-        "get_loops(block \"D\"): block \"D\" was consumed by compute_inline(block \"D\") at "
+        "loops(block \"D\"): block \"D\" was consumed by compute_inline(block \"D\") at "
         "handles_text_test.cpp:LINE\n"
         "  at handles_text_test.cpp:LINE\n"
         "  use what that call returned  [LTH-S002]");
@@ -188,7 +188,7 @@ TEST_CASE("a trace that does not fit: the step is named") {
   CHECK(p.refused([&] { fresh.replay(unknown); }) ==
         "step 5 of 5 of the trace: spilt(loop \"i\", {_, 4}, Tail::Guard): no primitive has this name\n"
         "  at handles_text_test.cpp:LINE\n"
-        "  see docs/schedule.md for the list  [LTH-S004]  [LTH-S004]");
+        "  see docs/schedule.md for the list  [LTH-S004]");
   CHECK(p.refused([&] { fresh.replay(odd); }) ==
         "step 5 of 5 of the trace: split defines 2 handles, the trace expects 1; the trace was made for "
         "another program or another version  [LTH-S005]");

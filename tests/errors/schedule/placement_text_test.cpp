@@ -244,16 +244,19 @@ TEST_CASE("cache_read and cache_write: what cannot be staged") {
         "  at placement_text_test.cpp:LINE\n"
         "  for i, j, k\n"
         "    block \"C\" reads A, B writes C    <-- here\n"
-        "  …  [LTH-S008]");
+        "  …\n"
+        "  choose one of the block's reads: 0: A, 1: B  [LTH-S008]");
   CHECK(p.refused([&] { s.cache_read(p.C, -1, Scope::Local); }) ==
         "cache_read(block \"C\", -1, Scope::Local): block \"C\" reads 2 buffers, there is no read -1\n"
         "  at placement_text_test.cpp:LINE\n"
         "  for i, j, k\n"
         "    block \"C\" reads A, B writes C    <-- here\n"
-        "  …  [LTH-S008]");
+        "  …\n"
+        "  choose one of the block's reads: 0: A, 1: B  [LTH-S008]");
   CHECK(p.refused([&] { s.cache_read(p.D, p.a, Scope::Local); }) ==
-        "block \"D\" does not read \"A\"\n"
-        "  at placement_text_test.cpp:LINE  [LTH-S008]");
+        "cache_read(block \"D\", tensor \"A\"): block \"D\" does not read \"A\"\n"
+        "  at placement_text_test.cpp:LINE\n"
+        "  choose one of the block's reads: 0: C  [LTH-S008]");
   CHECK(p.refused([&] { s.cache_write(p.D, Scope::Local, x); }) ==
         "cache_write(block \"D\", Scope::Local, loop \"i\"): block \"D\" is no reduction with its init, so "
         "there is nothing to accumulate\n"
@@ -311,7 +314,8 @@ TEST_CASE("transform_layout: maps that do not fit") {
   Var i("i"), j("j");
   CHECK(p.refused([&] {
     s.transform_layout(p.E, -1, IndexMap{{i, j}, {j, i}});
-  }) == "transform_layout(block \"E\", -1, an index map): \"E\" is a parameter of the program, whose layout "
+  }) == "transform_layout(block \"E\", -1, {i, j} to {j, i}): \"E\" is a parameter of the program, whose "
+        "layout "
         "its callers know\n"
         "  at placement_text_test.cpp:LINE\n"
         "  …\n"
@@ -320,20 +324,21 @@ TEST_CASE("transform_layout: maps that do not fit") {
         "  cache_read it (or cache_write) and lay out the copy  [LTH-S043]");
   CHECK(p.refused([&] {
     s.transform_layout(p.D, 3, IndexMap{{i, j}, {j, i}});
-  }) == "transform_layout(block \"D\", 3, an index map): block \"D\" has no such buffer\n"
+  }) == "transform_layout(block \"D\", 3, {i, j} to {j, i}): block \"D\" has no such buffer\n"
         "  at placement_text_test.cpp:LINE\n"
         "  …\n"
         "  for i, j\n"
-        "    block \"D\" reads C writes D    <-- here  [LTH-S008]");
+        "    block \"D\" reads C writes D    <-- here\n"
+        "  choose one of the block's reads: 0: C; -1: what it writes  [LTH-S008]");
   CHECK(p.refused([&] {
     s.transform_layout(p.D, -1, IndexMap{{i}, {i}});
-  }) == "transform_layout(block \"D\", -1, an index map): the map takes 1 indices, \"D\" has 2\n"
+  }) == "transform_layout(block \"D\", -1, {i} to {i}): the map takes 1 indices, \"D\" has 2\n"
         "  at placement_text_test.cpp:LINE  [LTH-S063]");
   CHECK(
       p.refused([&] {
         s.transform_layout(p.D, -1, IndexMap{{i, j}, {j}});
       }) ==
-      "transform_layout(block \"D\", -1, an index map): different elements of \"D\" may get the same place\n"
+      "transform_layout(block \"D\", -1, {i, j} to {j}): different elements of \"D\" may get the same place\n"
       "  at placement_text_test.cpp:LINE\n"
       "  …\n"
       "  for i, j\n"
@@ -341,23 +346,23 @@ TEST_CASE("transform_layout: maps that do not fit") {
       "  use every index, split by floordiv and floormod of the same constant  [LTH-S063]");
   CHECK(p.refused([&] {
     s.transform_layout(p.D, -1, IndexMap{{i, j}, {i - 5, j}});
-  }) == "transform_layout(block \"D\", -1, an index map): the new index i - 5 has no constant bounds from 0 "
+  }) == "transform_layout(block \"D\", -1, {i, j} to {i - 5, j}): the new index i - 5 has no constant bounds "
+        "from 0 "
         "up\n"
         "  at placement_text_test.cpp:LINE\n"
         "  …\n"
         "  for i, j\n"
         "    block \"D\" reads C writes D    <-- here\n"
         "  use floordiv and floormod by constants  [LTH-S063]");
-  CHECK(
-      p.refused([&] {
-        s.transform_layout(p.D, -1, IndexMap{{i, j}, {floordiv(i, 4), floormod(i, 3), j}});
-      }) ==
-      "transform_layout(block \"D\", -1, an index map): different elements of \"D\" may get the same place\n"
-      "  at placement_text_test.cpp:LINE\n"
-      "  …\n"
-      "  for i, j\n"
-      "    block \"D\" reads C writes D    <-- here\n"
-      "  use every index, split by floordiv and floormod of the same constant  [LTH-S063]");
+  CHECK(p.refused([&] {
+    s.transform_layout(p.D, -1, IndexMap{{i, j}, {floordiv(i, 4), floormod(i, 3), j}});
+  }) == "transform_layout(block \"D\", -1, {i, j} to {i/4, i%3, j}): different elements of \"D\" may get the "
+        "same place\n"
+        "  at placement_text_test.cpp:LINE\n"
+        "  …\n"
+        "  for i, j\n"
+        "    block \"D\" reads C writes D    <-- here\n"
+        "  use every index, split by floordiv and floormod of the same constant  [LTH-S063]");
 }
 
 TEST_CASE("compute_at: the producer of what the block reads runs later") {
@@ -423,4 +428,26 @@ TEST_CASE("cache_read: a layout with padding that nothing writes") {
         "  for i, j\n"
         "    block \"D\" reads C writes D    <-- writes it\n"
         "  stage it before transform_layout, or choose a layout without padding  [LTH-S046]");
+}
+
+TEST_CASE("buffers that no address reaches are refused by the step that would make them") {
+  Bad p;
+  Schedule& s = p.s;
+  constexpr std::int64_t huge = std::int64_t{1} << 61;
+  const LoopRef i = s.loops(p.D)[0];
+  CHECK(p.refused([&] {
+    s.split(i, {_, huge}, Tail::Pad);
+  }) == "split(loop \"i\", {_, 2305843009213693952}, Tail::Pad): \"D\" would have 2^63 bytes or more\n"
+        "  at placement_text_test.cpp:LINE\n"
+        "  use smaller factors  [LTH-S078]");
+  const LoopRef inner = s.split(s.loops(p.C)[2], {_, huge})[1];
+  CHECK(p.refused([&] { s.rfactor(p.C, inner); }) ==
+        "rfactor(block \"C\", loop \"k_1\", 0): \"C_rf\" would have 2^63 bytes or more\n"
+        "  at placement_text_test.cpp:LINE\n"
+        "  use smaller factors  [LTH-S078]");
+  CHECK(p.refused([&] {
+    s.pad_einsum(p.D, {huge, 1});
+  }) == "pad_einsum(block \"D\", {2305843009213693952, 1}): \"D\" would have 2^63 bytes or more\n"
+        "  at placement_text_test.cpp:LINE\n"
+        "  use smaller factors  [LTH-S078]");
 }

@@ -16,7 +16,8 @@ TEST_CASE("prefetch says why a loop or buffer does not suit") {
         R"(prefetch(block "C", 2, loop "k", 1): block "C" reads 2 buffers, there is no read 2
   at tiles_test.cpp:LINE
   for i, j, k
-    block "C" reads A, B writes C    <-- here  [LTH-S008])");
+    block "C" reads A, B writes C    <-- here
+  choose one of the block's reads: 0: A, 1: B  [LTH-S008])");
   CHECK(error_text([&] { s.prefetch(c, t.b, loops[2], 0); }) ==
         R"(prefetch(block "C", 1, loop "k", 0): the distance is 0 iterations
   at tiles_test.cpp:LINE

@@ -174,11 +174,27 @@ TEST_CASE("reductions of a type that has none") {
   CHECK(error_text([&] { sum(r, {r}); }) ==
         "sum: the elements would have type index, which is for subscripts; cast to a data type, for example "
         "cast(i64, …)\n  at te_errors_test.cpp:LINE  [LTH-D010]");
-  CHECK(
-      error_text([&] { sum(r < 2, {r}); }) ==
-      "operator + is not defined for bool; use && or ||, or cast\n  at te_errors_test.cpp:LINE  [LTH-D002]");
+  CHECK(error_text([&] { sum(r < 2, {r}); }) ==
+        "sum is not defined for bool; cast to the type that it counts in, for example cast(i32, …)\n  at "
+        "te_errors_test.cpp:LINE  [LTH-D002]");
   CHECK(error_text([&] { argmin(r < 2, {r}); }) ==
         "argmin is not defined for bool; cast to u8\n  at te_errors_test.cpp:LINE  [LTH-D002]");
+  CHECK(error_text([&] { max(r < 2, {r}); }) ==
+        "max is not defined for bool; cast to u8, or reduce with a reducer that combines by || or &&\n"
+        "  at te_errors_test.cpp:LINE  [LTH-D002]");
+}
+
+TEST_CASE("literals beyond the largest value of a narrow float") {
+  Tensor h = placeholder("h", {4}, f16), x = placeholder("x", {4}, f32);
+  Axis r = reduce_axis(4, "r");
+  CHECK(error_text([&] { h(r) + 1e6; }) ==
+        "the literal 1000000 does not fit f16\n  at te_errors_test.cpp:LINE  [LTH-D003]");
+  CHECK(error_text([&] { h(r) * 65520; }) ==
+        "the literal 65520 does not fit f16\n  at te_errors_test.cpp:LINE  [LTH-D003]");
+  CHECK(error_text([&] { x(r) * 1e39; }) ==
+        "the literal 1e+39 does not fit f32\n  at te_errors_test.cpp:LINE  [LTH-D003]");
+  CHECK_NOTHROW(h(r) * 65519);  // rounds to the largest, 65504
+  CHECK_NOTHROW(h(r) + INFINITY);
 }
 
 TEST_CASE("options of a reduction that do not fit") {

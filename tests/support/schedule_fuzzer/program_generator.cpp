@@ -30,11 +30,7 @@ class Generator {
     const std::vector<std::int64_t> usual = {1, 2, 3, 4, 5, 7, 8, 9, 12},
                                     rare = {0, 1, 15, 16, 17, 23, 32, 33};
     for (int k = 0; k < 3; ++k) extents_.push_back(random_.pick(random_.chance(70) ? usual : rare));
-    if (random_.chance(15)) {
-      size_ = size("n");
-      sizes_.push_back(extents_[0]);
-      inputs_.push_back(size_);
-    }
+    if (random_.chance(25)) run_time_extents();
     const DataType t = random_.pick(
         std::vector<DataType>{f32, f32, f32, f32, i32, i32, i8, u8, i16, i64, f64, f16, bf16, u32});
     for (int k = 0; k < 2; ++k) {
@@ -61,10 +57,30 @@ class Generator {
     return out;
   }
 
-  Expr extent() {
-    const std::size_t k = random_.below(extents_.size());
-    return k == 0 && size_.defined() ? Expr(size_) : Expr(extents_[k]);
+  /// Makes one to all of the extents sizes, or sums and multiples of sizes: how two of them compare is known at run time
+  /// alone, also where they are equal.
+  void run_time_extents() {
+    const std::size_t count = 1 + random_.below(extents_.size());
+    for (std::size_t k = 0; k < count; ++k) {
+      const Var n = size(std::string(1, "nmk"[k]));
+      std::int64_t value = as_int(extents_[k]).value();
+      Expr e = n;
+      switch (random_.below(8)) {
+        case 0: e = n + 1; break;
+        case 1: e = 2 * n; break;
+        case 2:
+          if (k > 0) e = n + extents_[k - 1];
+          break;
+        default: break;
+      }
+      if (value > 12 && !e.same_as(n)) value = 12;
+      sizes_.push_back(value);
+      inputs_.push_back(n);
+      extents_[k] = e;
+    }
   }
+
+  Expr extent() { return extents_[random_.below(extents_.size())]; }
 
   /// Prefers what is new, so that chains become deep.
   Value source() { return random_.chance(60) ? values_.back() : values_[random_.below(values_.size())]; }
@@ -107,7 +123,7 @@ class Generator {
       }
       if (!inside && random_.chance(20)) {  // clamped: min and max in subscripts
         i = max(min(i, n - 1), 0);
-        inside = !is_int(n, 0) && !structural_equal(n, Expr(size_.defined() ? Expr(size_) : Expr(-1)));
+        inside = as_int(n).value_or(0) > 0;  // a size may be 0
       }
       guarded = guarded || !inside;
       index.push_back(i);
@@ -241,8 +257,7 @@ class Generator {
 
   Random random_;
   std::vector<std::int64_t>& sizes_;
-  std::vector<std::int64_t> extents_;
-  Var size_;
+  std::vector<Expr> extents_;
   std::vector<ProgramInput> inputs_;
   std::vector<Value> values_;
   std::vector<Expr> extents_of_;  ///< of the variables that an element is written over
