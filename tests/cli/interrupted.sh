@@ -75,5 +75,5 @@ gives 0 "$lathe" session resume "$id" --db budget.db
 is "$(trials budget.db)" 20 "trials of a budget of 20, interrupted and killed"
 gives 0 "$lathe" db export --db budget.db -o budget.jsonl
 is "$(grep -o '"scheduled":"[0-9a-f]*"' budget.jsonl | sort | uniq -d | wc -l)" 0 "schedules measured twice"
-gives 0 "$lathe" session resume "$id" --db budget.db; says 'all 20 trials'
+gives 0 "$lathe" session resume "$id" --db budget.db; says 'all trials'
 finish

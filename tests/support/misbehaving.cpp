@@ -113,4 +113,11 @@ LATHE_WORKLOAD(own_later, "y = 2 x, until it was called too often", {{"n", 1000,
   return program("own_later", {x}, {y});
 }
 
+LATHE_WORKLOAD(own_any_size, "y = 2 x, of any size", {}) {
+  Var n = size("n");
+  Tensor x = placeholder("x", {n}, f32);
+  Tensor y = compute("y", {n}, [&](Var i) { return x(i) * 2; });
+  return program("own_any_size", {n, x}, {y});
+}
+
 int main(int argc, char** argv) { return lathe::cli(argc, argv); }

@@ -19,18 +19,20 @@ nlohmann::json parsed(const std::string& text) { return nlohmann::json::parse(te
 
 }  // namespace
 
-std::string asked_of(const Workload& workload, const Target& target, const TuneOptions& options) {
-  const nlohmann::json asked = {{"workload", workload.spec},
-                                {"target", target.name},
-                                {"strategy", spelling(options.strategy)},
-                                {"parallel", options.parallel},
-                                {"cold", options.cold},
-                                {"plateau", options.plateau},
-                                {"round", options.round},
-                                {"timeout", options.trial_timeout},
-                                {"model", options.model},
-                                {"shipped_model", options.shipped_model},
-                                {"pinned", options.pinned}};
+std::string asked_of(const Workload& workload, const Target& target, const TuneOptions& options,
+                     const std::string& group) {
+  nlohmann::json asked = {{"workload", workload.spec},
+                          {"target", target.name},
+                          {"strategy", spelling(options.strategy)},
+                          {"parallel", options.parallel},
+                          {"cold", options.cold},
+                          {"plateau", options.plateau},
+                          {"round", options.round},
+                          {"timeout", options.trial_timeout},
+                          {"model", options.model},
+                          {"shipped_model", options.shipped_model},
+                          {"pinned", options.pinned}};
+  if (!group.empty()) asked["group"] = group;
   return asked.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -58,6 +60,12 @@ std::string workload_asked(const records::Session& session) {
   std::string spec;
   take(parsed(session.options), "workload", spec);
   return spec;
+}
+
+std::string group_of(const records::Session& session) {
+  std::string group;
+  take(parsed(session.options), "group", group);
+  return group;
 }
 
 std::string text_of(const Reached& reached) {
