@@ -31,10 +31,10 @@ records::Key record_key(const Workload& workload, const Target& target) {
   return key;
 }
 
-records::Query record_query(const Workload& workload, const Target& target) {
+records::Query record_query(const Workload& workload, const Target& target, records::Regime regime) {
   records::Query query;
   query.key = record_key(workload, target);
-  query.regime = records::Regime::Warm;
+  query.regime = regime;
   query.current = this_provenance();
   return query;
 }

@@ -99,6 +99,11 @@ Hit hit_of(Trial trial, const Query& wanted) {
     hit.note += differs ? ", this is " + versions(*wanted.current) : ", and versions have changed since";
     hit.note += ". Measure it again with `lathe tune`.";
   }
+  if (trial.regime != wanted.regime) {
+    hit.note += hit.note.empty() ? "" : " ";
+    hit.note += "its times are of " + std::string(to_string(trial.regime)) + " caches: there are none of " +
+                std::string(to_string(wanted.regime)) + " ones.";
+  }
   hit.trial = std::move(trial);
   return hit;
 }

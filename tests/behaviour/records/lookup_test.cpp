@@ -186,7 +186,8 @@ TEST_CASE("times are compared within a regime and a host class") {
   for (const Trial& trial : {warm, slow_host, fast_host}) insert(store, trial);
 
   Query query = query_of(key_of());
-  CHECK(best_time(store, query) == 5e-4);  // cold, any class
+  query.regime = Regime::Cold;
+  CHECK(best_time(store, query) == 5e-4);  // any class
   query.host_class = "slow";
   CHECK(best_time(store, query) == 9e-4);
   query.host_class = "never seen";
@@ -194,6 +195,47 @@ TEST_CASE("times are compared within a regime and a host class") {
   query.regime = Regime::Warm;
   CHECK(best_time(store, query) == 1e-4);
   CHECK(store.winners().size() == 3);
+}
+
+TEST_CASE("a time of cold caches is served only where it was asked for or there is no other") {
+  RecordStore store = RecordStore::in_memory();
+  const KeyRef key = store.intern(key_of());
+  Trial cold = timed(key, "cold", 2e-4);
+  cold.regime = Regime::Cold;
+  insert(store, cold);
+  const Hit only = std::get<Hit>(store.lookup(query_of(key_of())));
+  CHECK(only.trial.scheduled == cold.scheduled);
+  CHECK(only.note == "its times are of cold caches: there are none of warm ones.");
+  Trial warm = timed(key, "warm", 9e-4);
+  warm.regime = Regime::Warm;
+  insert(store, warm);
+  const Hit usual = std::get<Hit>(store.lookup(query_of(key_of())));
+  CHECK(usual.trial.scheduled == warm.scheduled);
+  CHECK(usual.note.empty());
+  Query asked = query_of(key_of());
+  asked.regime = Regime::Cold;
+  CHECK(std::get<Hit>(store.lookup(asked)).trial.scheduled == cold.scheduled);
+  const std::vector<KeySummary> all = store.summary();
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].best == 9e-4);
+  CHECK(all[0].best_regime == Regime::Warm);
+}
+
+TEST_CASE("a key of several names is listed with all of them") {
+  OpenOptions options;
+  options.same_program = [](const std::string&, const std::string&) { return true; };
+  RecordStore store = RecordStore::in_memory(options);
+  Key key = key_of();
+  const KeyRef first = store.intern(key);
+  key.workload.name = "layer";
+  key.workload.spec = "layer.json";
+  key.workload.program_json = R"({"other":"names"})";
+  const KeyRef second = store.intern(key);
+  CHECK(first.workload == second.workload);
+  insert(store, timed(first, "one", 1e-3));
+  const std::vector<KeySummary> all = store.summary();
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].specs == std::vector<std::string>{key_of().workload.spec, "layer.json"});
 }
 
 TEST_CASE("a schedule that was once found wrong is not served again") {
