@@ -177,6 +177,7 @@ Measurement measure(const Context& context, const TrialArguments& options, const
   const tuner::Candidate batch[] = {{s.trace(), s.program(), structural_hash(s.program())}};
   tuner::MeasureOptions how;
   how.timeout = options.timeout;
+  how.cold = found.trial.regime == records::Regime::Cold;
   return tuner::process_measurer({.command = own_command(context)})
       ->measure({found.program, target}, batch, how)
       .at(0);

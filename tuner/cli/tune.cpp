@@ -13,9 +13,7 @@
 #include "tuner/session/session.h"
 
 namespace lathe::command_line {
-namespace {
 
-/// "C.i_1=4" or "C.i.tile=2x4x8".
 std::pair<std::string, std::vector<std::int64_t>> read_pin(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   std::vector<std::int64_t> values;
@@ -33,6 +31,8 @@ std::pair<std::string, std::vector<std::int64_t>> read_pin(const std::string& te
     throw CLI::ValidationError("--pin", "\"" + text + "\" is not NAME=VALUE or NAME=AxBxC, e.g. C.i_1=4");
   return {text.substr(0, equals), values};
 }
+
+namespace {
 
 std::unique_ptr<tuner::Measurer> measurer_for(const Context& context, const TuneVerb& options) {
   tuner::ProcessMeasurerOptions measuring{.command = own_command(context)};

@@ -1,10 +1,14 @@
 #include "tuner/cli/verb.h"
 
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
+
+#include "support/error_codes/tuner.h"
 
 namespace lathe::command_line {
 
@@ -24,6 +28,14 @@ void add_db(CLI::App& verb, Context& context) {
 
 void add_json(CLI::App& verb, Context& context) {
   verb.add_flag("--json", context.json, "Print data as JSON on standard output");
+}
+
+void add_cold(CLI::App& verb, Context& context) {
+  verb.add_flag("--cold", context.cold, "Prefer records that were measured with cold caches");
+}
+
+records::Query query_for(const Workload& workload, const Target& target, const Context& context) {
+  return record_query(workload, target, context.cold ? records::Regime::Cold : records::Regime::Warm);
 }
 
 RecordStore open_to_read(const Context& context) { return RecordStore::open(context.db, read_only_store()); }
@@ -70,11 +82,15 @@ CLI::Validator above(double bound) {
   return number_that("above " + spelled(bound), [bound](double x) { return x > bound; });
 }
 
-std::ifstream open_file(const std::string& verb, const std::string& path) {
+std::ifstream open_file(const std::string& verb, const std::string& path, const std::string& way_out) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path))
-    throw std::runtime_error(verb + ": cannot read \"" + path + "\"");
-  return file;
+  const std::string cause = std::strerror(file ? EISDIR : errno != 0 ? errno : EIO);
+  std::error_code ignored;
+  if (file && !std::filesystem::is_directory(path, ignored)) return file;
+  throw UserError(code::U006, verb + ": cannot read \"" + path + "\": " + cause +
+                                  ". Correct the path (it is relative to \"" +
+                                  std::filesystem::current_path(ignored).string() + "\"); " + way_out);
 }
 
 void write_file(const std::string& verb, const std::string& path,
@@ -138,7 +154,7 @@ Choice choose(const Workload& workload, const Target& target, const Context& con
   };
   if (!std::filesystem::exists(context.db)) return by_default("there is no database \"" + context.db + "\"");
   const RecordStore store = open_to_read(context);
-  const records::Lookup found = store.lookup(record_query(workload, target));
+  const records::Lookup found = store.lookup(query_for(workload, target, context));
   const records::Hit* hit = std::get_if<records::Hit>(&found);
   if (!hit) return by_default(std::get<records::Miss>(found).text());
   std::string origin = "record " + hit->trial.uid.hex().substr(0, 12);

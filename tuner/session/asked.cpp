@@ -1,6 +1,9 @@
 #include "tuner/session/asked.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "lathe/runtime/affinity.h"
 
 namespace lathe::tuner {
 namespace {
@@ -25,6 +28,7 @@ std::string asked_of(const Workload& workload, const Target& target, const TuneO
                           {"target", target.name},
                           {"strategy", spelling(options.strategy)},
                           {"parallel", options.parallel},
+                          {"threads", options.parallel ? runtime::default_num_threads() : 1},
                           {"cold", options.cold},
                           {"plateau", options.plateau},
                           {"round", options.round},
@@ -60,6 +64,12 @@ std::string workload_asked(const records::Session& session) {
   std::string spec;
   take(parsed(session.options), "workload", spec);
   return spec;
+}
+
+int threads_of(const records::Session& session) {
+  int threads = 0;
+  take(parsed(session.options), "threads", threads);
+  return std::max(0, threads);
 }
 
 std::string group_of(const records::Session& session) {

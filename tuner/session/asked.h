@@ -18,6 +18,9 @@ TuneOptions asked_of(const records::Session& session);
 /// The specification of what it was to tune; empty where the text has none.
 std::string workload_asked(const records::Session& session);
 
+/// With how many threads its candidates ran; 0 where the text does not say.
+int threads_of(const records::Session& session);
+
 /// The group of sessions that share its budget; empty where it has one of its own.
 std::string group_of(const records::Session& session);
 
