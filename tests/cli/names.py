@@ -1,4 +1,4 @@
-"""names.py DATABASE FROM: a store with names, hosts and error texts that want to be markup, and with 30,000 trials.
+"""names.py DATABASE FROM: a store with names, hosts and error texts that want to be markup, and with 12,000 trials.
 
 Made of the text log of another store, so that its programs and traces are real. $LATHE is the program.
 """
@@ -19,7 +19,7 @@ for line in map(json.loads, log.splitlines()):
     if line["kind"] == "trial":
         line.pop("id")
         line["by"]["host"] = evil
-        for i in range(10000 if "times" in line else 1):
+        for i in range(4000 if "times" in line else 1):
             again = dict(line, created_us=line["created_us"] + i)
             if "error" in again:
                 again["error"] = evil + "\u00e9" * 400

@@ -40,6 +40,6 @@ for bad in '<script' '" onload' "' onload"; do
   if grep -q -e "$bad" odd.html; then fail "the report has $bad from a name"; fi
 done
 python3 -c 'open("odd.html", encoding="utf-8", errors="strict").read()' || fail "the report is no UTF-8"
-[ "$(stat -c %s odd.html)" -lt 2000000 ] || fail "a report of 30,000 trials has $(stat -c %s odd.html) bytes"
+[ "$(stat -c %s odd.html)" -lt 2000000 ] || fail "a report of 12,000 trials has $(stat -c %s odd.html) bytes"
 grep -q 'a dot for one of' odd.html || fail "the report does not say that it shows a part of the trials"
 finish

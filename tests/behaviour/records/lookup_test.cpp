@@ -1,3 +1,5 @@
+#include <random>
+
 #include "behaviour/records/fixture.h"
 #include "support/error_codes/records.h"
 
@@ -253,6 +255,32 @@ TEST_CASE("a schedule that was once found wrong is not served again") {
     CHECK(miss_of(store, query_of(key_of())).reason == MissReason::OnlyRefuted);
     CHECK(store.winners().empty());
     CHECK(store.check().empty());
+  }
+}
+
+TEST_CASE("whatever comes after what, each insert leaves served what the rule says of the whole") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    RecordStore store = RecordStore::in_memory();
+    const KeyRef key = store.intern(key_of());
+    for (int i = 0; i < 14; ++i) {
+      Trial trial = timed(key, "one", 1e-4 * static_cast<double>(1 + random() % 9));
+      trial.regime = random() % 2 ? Regime::Cold : Regime::Warm;
+      trial.provenance.host = random() % 2 ? "alpha" : "beta";
+      trial.provenance.lathe = random() % 2 ? "0.1.0" : "0.2.0";
+      trial.created_us = 1000 + i;
+      if (random() % 6 == 0) {
+        trial.failure = random() % 2 ? Failure::WrongResult : Failure::Crash;
+        trial.times.clear();
+        trial.verification.accepted = false;
+      }
+      insert(store, trial);
+      Provenance now;
+      now.lathe = random() % 2 ? "0.1.0" : "0.2.0";
+      if (random() % 4 == 0) store.mark_stale_times(now);
+      INFO("round " << round << ", trial " << i);
+      REQUIRE(store.check() == std::vector<std::string>());
+    }
   }
 }
 
