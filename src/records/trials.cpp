@@ -305,7 +305,7 @@ bool insert_ready(RecordStore::Impl& impl, const ReadyTrial& ready) {
   const Trial& trial = ready.trial;
   std::int64_t host_class = impl.host_class_id(trial.provenance.host_class);
   // Whether nothing has to be settled between it and others.
-  bool alone = has_equal(impl, ready, host_class) || !has_siblings(impl, ready);
+  bool alone = !has_siblings(impl, ready) || has_equal(impl, ready, host_class);
   bool timed = trial.failure == Failure::None;
   bool added = insert_row(impl, ready, host_class, alone && timed);
   std::int64_t id = impl.db().last_id();

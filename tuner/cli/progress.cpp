@@ -34,6 +34,7 @@ std::string clock(double seconds) {
 Progress::Progress(bool quiet, const std::string& log)
     : quiet_(quiet), terminal_(isatty(2) != 0), log_path_(log) {
   if (log.empty()) return;
+  refuse_database("tune", log);
   log_.open(log, std::ios::app);
   if (!log_) throw std::runtime_error("cannot write the log \"" + log + "\"");
 }

@@ -1,5 +1,7 @@
 #include "tuner/cli/verb.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -82,7 +84,23 @@ CLI::Validator above(double bound) {
   return number_that("above " + spelled(bound), [bound](double x) { return x > bound; });
 }
 
+bool is_database(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::string head(15, 0);
+  std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == "SQLite format 3";
+}
+
+void refuse_database(const std::string& verb, const std::string& path) {
+  if (!is_database(path)) return;
+  throw UserError(code::U009, verb + ": \"" + path +
+                                  "\" is a database, and would be lost. It is as it was; name another file");
+}
+
 std::ifstream open_file(const std::string& verb, const std::string& path, const std::string& way_out) {
+  if (is_database(path))
+    throw UserError(code::U006, verb + ": \"" + path + "\" is a database, where a text is read; " + way_out);
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   const std::string cause = std::strerror(file ? EISDIR : errno != 0 ? errno : EIO);
@@ -96,12 +114,13 @@ std::ifstream open_file(const std::string& verb, const std::string& path, const 
 void write_file(const std::string& verb, const std::string& path,
                 const std::function<void(std::ostream&)>& write) {
   if (path == "-") return write(std::cout);
+  refuse_database(verb, path);
   namespace fs = std::filesystem;
   std::error_code error;
   // A link stays one: what it points to is written anew.
   const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : fs::path(path);
   const bool whole = !fs::exists(target, error) || fs::is_regular_file(target, error);
-  const fs::path draft = whole ? fs::path(target.string() + ".part") : target;
+  const fs::path draft = whole ? fs::path(target.string() + ".part" + std::to_string(getpid())) : target;
   std::error_code ignored;
   std::ofstream file(draft, std::ios::binary);
   try {
@@ -140,7 +159,7 @@ std::string date(std::int64_t us) {
 
 tuner::WorkerCommand own_command(const Context& context) {
   tuner::WorkerCommand command;
-  command.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  command.program = "/proc/self/exe";  // also when an upgrade has put another program in its place meanwhile
   for (const std::string& library : context.libraries) {
     command.arguments.push_back("--load");
     command.arguments.push_back(library);

@@ -76,6 +76,9 @@ CLI::Validator above(double bound);
 std::ifstream open_file(const std::string& verb, const std::string& path, const std::string& way_out);
 /// The way out where a text log is missing.
 inline constexpr const char* kMakesLog = "`lathe db export --db STORE -o FILE` writes such a log";
+/// Throws UserError U009 where `path` is a database: whoever gives it as an output means another file.
+void refuse_database(const std::string& verb, const std::string& path);
+
 /// Writes a file whole or not at all, except for what is no regular file (a pipe, a device), which is written through; "-" is
 /// standard output. `write` may be called once.
 void write_file(const std::string& verb, const std::string& path,
