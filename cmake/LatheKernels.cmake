@@ -1,5 +1,6 @@
 # lathe_add_kernels(TARGET WORKLOADS [NAME=]SPECIFICATION...
-#                   [RECORDS FILE] [ON_MISS error|default] [TARGETS TARGET...] [PREFIX TEXT] [HIDDEN] [LOAD LIBRARY...])
+#                   [RECORDS FILE] [ON_MISS error|default] [TARGETS TARGET...] [PREFIX TEXT] [HIDDEN] [COLD]
+#                   [LOAD LIBRARY...])
 #
 # Builds kernels for production with `lathe build` and makes TARGET a library of them: link it, include "TARGET.h".
 #
@@ -14,12 +15,13 @@
 # TARGETS    CPUs, or files of `lathe targets show`; the library picks among them when it runs. Default: host, which builds for
 #            this machine alone.
 # PREFIX     goes before every function's name. HIDDEN keeps the functions inside the shared object that links them.
+# COLD       prefers records that were measured with cold caches; otherwise those of warm ones come first.
 # LOAD       shared objects that define workloads.
 #
 # Nothing is tuned or timed, the same input gives the same bytes, and what is linked is the objects and lathe::runtime. It is
 # built again when the log, a target file, a program or the `lathe` program changes. LATHE_PROGRAM is the program that does it.
 function(lathe_add_kernels target)
-  cmake_parse_arguments(ARG "HIDDEN" "RECORDS;ON_MISS;PREFIX" "WORKLOADS;TARGETS;LOAD" ${ARGN})
+  cmake_parse_arguments(ARG "HIDDEN;COLD" "RECORDS;ON_MISS;PREFIX" "WORKLOADS;TARGETS;LOAD" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR ARG_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "lathe_add_kernels(${target}): cannot make sense of ${ARG_UNPARSED_ARGUMENTS}${ARG_KEYWORDS_MISSING_VALUES}")
   endif()
@@ -67,6 +69,9 @@ function(lathe_add_kernels target)
   endif()
   if(ARG_HIDDEN)
     list(APPEND command --hidden)
+  endif()
+  if(ARG_COLD)
+    list(APPEND command --cold)
   endif()
 
   file(MAKE_DIRECTORY ${folder}) # an include folder must exist when CMake runs

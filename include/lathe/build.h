@@ -49,6 +49,7 @@ struct BuildOptions {
   std::string prefix = {};       ///< before every kernel's name
   bool hidden = false;           ///< kernels stay inside the shared object that the artefact is linked into
   OnMiss on_miss = OnMiss::Error;
+  records::Regime regime = records::Regime::Warm;  ///< whose best records are preferred
 };
 
 /// Where the schedule of one kernel for one target comes from.

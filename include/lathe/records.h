@@ -52,17 +52,19 @@ struct OpenOptions {
 
 struct Query {
   Key key;
-  Regime regime = Regime::Cold;  ///< preferred; times of the other regime serve only where there are none
-  std::string host_class;        ///< preferred likewise; empty: any
-  std::int64_t threads = 0;      ///< of parallel loops; times of as many are preferred likewise. 0: any
-  bool accept_stale = true;      ///< a stale time does not make a schedule wrong
+  /// Preferred, and by default that of sessions that were not asked for another: times of the other regime serve only where
+  /// there are none of this one. So a short session with cold caches displaces no winner of a long one with warm ones.
+  Regime regime = Regime::Warm;
+  std::int64_t threads = 0;           ///< of parallel loops; times of as many are preferred likewise. 0: any
+  std::string host_class;             ///< preferred likewise; empty: any
+  bool accept_stale = true;           ///< a stale time does not make a schedule wrong
   std::optional<Provenance> current;  ///< versions of the caller, to say what is stale
 };
 
 struct Hit {
   Trial trial;
   bool stale = false;  ///< marked so, or measured with other versions than `Query::current`
-  std::string note;    ///< what is stale and why, naming versions; empty when nothing is
+  std::string note;  ///< what is stale and why, naming versions, and that the regime is the other; else empty
 };
 
 enum class MissReason {
@@ -121,11 +123,13 @@ struct Winner {
 /// One line of `lathe db ls`.
 struct KeySummary {
   Workload workload;  ///< without its program text
+  std::vector<std::string>
+      specs;  ///< by which it was tuned, each once: equal programs have one key, whatever their names
   TargetRecord target;
   KeyRef key;
   std::int64_t trials = 0, timed = 0, failed = 0;
   std::optional<double> best;  ///< p10 in seconds of the best winner
-  Regime best_regime = Regime::Cold;
+  Regime best_regime = Regime::Warm;
   bool best_stale = false;
 };
 

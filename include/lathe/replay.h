@@ -17,8 +17,10 @@ inline constexpr int kScheduleSemantics = 1;
 
 /// The key of a workload's records.
 records::Key record_key(const Workload& workload, const Target& target);
-/// What a build asks for: the best record under the key, with what is stale measured against `this_provenance()`.
-records::Query record_query(const Workload& workload, const Target& target);
+/// What a build asks for: the best record under the key, with what is stale measured against `this_provenance()`. Who runs
+/// kernels on data that is in no cache asks for times of that regime.
+records::Query record_query(const Workload& workload, const Target& target,
+                            records::Regime regime = records::Regime::Warm);
 
 /// How Lathe opens stores: programs that are equal up to names are one workload, so that a renamed equal program finds the
 /// records of the first.

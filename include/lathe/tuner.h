@@ -55,8 +55,10 @@ struct TuneOptions {
   /// versions, is measured again.
   bool resume = false;
   /// Go on with this session of the store instead of beginning another one. It implies `resume`; the session must not be
-  /// running (LTH-R014). `tune_all` begins its own.
+  /// running (LTH-R014).
   std::optional<Digest> session;
+  /// For `tune_all`, likewise: a session for each workload, in their order; empty: it begins its own.
+  std::vector<Digest> sessions;
   std::string
       worker_command;  ///< the program that measures: it calls `serve_as_worker` with its last argument
   std::function<bool()> stop;  ///< asked between trials; true ends the session (it can be resumed)
@@ -65,13 +67,15 @@ struct TuneOptions {
 };
 
 struct TuneProgress {
-  int trial = 0, trials = 0;
-  double seconds = 0;
-  double best_ms = 0;     ///< 0: none yet
-  double default_ms = 0;  ///< of the default schedule; 0: not known
+  int trial = 0, trials = 0;        ///< of all workloads that share the budget, as are the next three
+  double seconds = 0;               ///< since it began
+  std::optional<double> time_left;  ///< of `TuneOptions::seconds`; nothing where it has no limit
   int failures = 0;
-  std::string last;      ///< what the last trial gave
-  std::string workload;  ///< its specification
+  double best_ms = 0;     ///< of the workload; 0: none yet
+  double default_ms = 0;  ///< of its default schedule; 0: not known
+  bool failed = false;    ///< the last trial
+  std::string last;       ///< what it gave: a time, or the class of its failure
+  std::string workload;   ///< its specification
 };
 
 struct TuneResult {
@@ -81,6 +85,7 @@ struct TuneResult {
   int resumed = 0;  ///< trials of earlier sessions that the search started from
   bool interrupted = false;
   std::string reason;  ///< why the session ended
+  std::string error;   ///< of `tune_all`: what this workload threw; empty where nothing was wrong
   double measuring_seconds = 0, searching_seconds = 0;
   double space = 0;                              ///< points of the design space, before filters
   std::map<std::string, std::int64_t> filtered;  ///< points by what refused them; "kept" were worth scoring

@@ -85,10 +85,11 @@ Schedule replayed(const NamedWorkload& w, const Target& target, const records::H
   }
 }
 
-Chosen choose(const NamedWorkload& w, const Target& target, const RecordStore* records) {
+Chosen choose(const NamedWorkload& w, const Target& target, const RecordStore* records,
+              records::Regime regime) {
   BuiltSchedule origin{w.name, w.workload.spec, target.name, false, {}, "no records were given"};
   if (records) {
-    const records::Lookup found = records->lookup(record_query(w.workload, target));
+    const records::Lookup found = records->lookup(record_query(w.workload, target, regime));
     if (const auto* hit = std::get_if<records::Hit>(&found)) {
       origin.recorded = true;
       origin.record = hit->trial.uid.hex();
@@ -294,7 +295,7 @@ Artefact build(const std::vector<NamedWorkload>& workloads, const std::vector<Ta
   for (const NamedWorkload& w : workloads) {
     Versions& versions = all.emplace_back(Versions{w.name, {}});
     for (const Target& target : levels) {
-      Chosen chosen = choose(w, target, records);
+      Chosen chosen = choose(w, target, records, options.regime);
       chosen.origin.kernel = options.prefix + w.name;
       out.schedules.push_back(std::move(chosen.origin));
       versions.schedules.push_back(std::move(chosen.schedule));

@@ -32,10 +32,10 @@ records::Key record_key(const Workload& workload, const Target& target) {
   return key;
 }
 
-records::Query record_query(const Workload& workload, const Target& target) {
+records::Query record_query(const Workload& workload, const Target& target, records::Regime regime) {
   records::Query query;
   query.key = record_key(workload, target);
-  query.regime = records::Regime::Warm;
+  query.regime = regime;
   if (target.is_cpu()) query.threads = target.cpu().cores;
   query.current = this_provenance();
   return query;

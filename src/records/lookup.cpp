@@ -119,9 +119,14 @@ Hit hit_of(Trial trial, const Query& wanted) {
   }
   const std::int64_t threads = threads_of(trial.provenance.host_class);
   if (wanted.threads > 0 && threads > 0 && threads != wanted.threads) {
-    if (!hit.note.empty()) hit.note += "; ";
+    hit.note += hit.note.empty() ? "" : " ";
     hit.note += "it was measured with " + counted(threads) + ", the target has " + counted(wanted.threads) +
                 ": another schedule may be faster. Tune with `lathe tune` on as many.";
+  }
+  if (trial.regime != wanted.regime) {
+    hit.note += hit.note.empty() ? "" : " ";
+    hit.note += "its times are of " + std::string(to_string(trial.regime)) + " caches: there are none of " +
+                std::string(to_string(wanted.regime)) + " ones.";
   }
   hit.trial = std::move(trial);
   return hit;

@@ -65,6 +65,9 @@ KeySummary summary_of(RecordStore::Impl& impl, const KeyRef& key) {
   KeySummary summary;
   summary.key = key;
   summary.workload = load_workload(impl, key.workload, false);
+  Statement specs(impl.db(), "SELECT DISTINCT spec FROM workload_names WHERE workload = ? ORDER BY spec",
+                  key.workload);
+  while (specs.step()) summary.specs.push_back(specs.string(0));
   summary.target = load_target(impl, key.target);
   Statement all(impl.db(), "SELECT count(*) FROM trials WHERE workload = ? AND target = ? AND semantics = ?",
                 key.workload, key.target, key.semantics);

@@ -92,14 +92,23 @@ struct Sibling {
   bool fresh_time() const { return failure == Failure::None && !stale; }
 };
 
-bool may_serve(const Sibling& trial, const std::vector<Sibling>& all) {
-  if (trial.failure != Failure::None) return false;
-  return std::none_of(all.begin(), all.end(), [&](const Sibling& other) {
-    if (refutes(other.failure)) return trial.stale || !other.stale;
-    return trial.stale && other.fresh_time() && other.regime == trial.regime &&
-           other.host_class == trial.host_class;
-  });
-}
+class Judgement {
+ public:
+  explicit Judgement(const std::vector<Sibling>& all) {
+    for (const Sibling& s : all) {
+      if (refutes(s.failure)) (s.stale ? refuted_once_ : refuted_) = true;
+      if (s.fresh_time()) fresh_.insert({s.regime, s.host_class});
+    }
+  }
+  bool may_serve(const Sibling& trial) const {
+    if (trial.failure != Failure::None || refuted_) return false;
+    return !trial.stale || (!refuted_once_ && fresh_.count({trial.regime, trial.host_class}) == 0);
+  }
+
+ private:
+  bool refuted_ = false, refuted_once_ = false;            // by a trial of now, by a stale one
+  std::set<std::pair<std::int64_t, std::int64_t>> fresh_;  // regimes and host classes with a time of now
+};
 
 struct Group {
   KeyRef key;
@@ -167,6 +176,29 @@ std::vector<Sibling> siblings_of(RecordStore::Impl& impl, const KeyRef& key, con
   return all;
 }
 
+// Is there a trial of the candidate that may be served, is of now and was measured alike? Then another such trial may be
+// served, too, and changes nothing for the others: no need to look at them, of whom a default schedule has thousands.
+bool has_equal(RecordStore::Impl& impl, const ReadyTrial& ready, std::int64_t host_class) {
+  const Trial& t = ready.trial;
+  if (t.failure != Failure::None || t.stale) return false;
+  return Statement(
+             impl.db(),
+             "SELECT 1 FROM trials WHERE workload = ? AND target = ? AND semantics = ? AND candidate = ? AND "
+             "servable = 1 AND stale = 0 AND regime = ? AND host_class = ? LIMIT 1",
+             t.key.workload, t.key.target, t.key.semantics, ready.candidate, static_cast<int>(t.regime),
+             host_class)
+      .step();
+}
+
+bool has_siblings(RecordStore::Impl& impl, const ReadyTrial& ready) {
+  const KeyRef& key = ready.trial.key;
+  return Statement(impl.db(),
+                   "SELECT 1 FROM trials WHERE workload = ? AND target = ? AND semantics = ? AND candidate = "
+                   "? LIMIT 1",
+                   key.workload, key.target, key.semantics, ready.candidate)
+      .step();
+}
+
 std::string times_blob(const std::vector<double>& times) {
   static_assert(std::endian::native == std::endian::little, "the file stores times as little-endian float64");
   return std::string(reinterpret_cast<const char*>(times.data()), times.size() * sizeof(double));
@@ -213,8 +245,9 @@ void adopt_stale(RecordStore::Impl& impl, const ReadyTrial& ready) {
 void settle_candidate(RecordStore::Impl& impl, const KeyRef& key, const Digest& candidate) {
   std::set<Group> touched;
   std::vector<Sibling> all = siblings_of(impl, key, candidate);
+  const Judgement judgement(all);
   for (const Sibling& trial : all) {
-    bool servable = may_serve(trial, all);
+    bool servable = judgement.may_serve(trial);
     if (servable == trial.servable) continue;
     Statement(impl.db(), "UPDATE trials SET servable = ? WHERE id = ?", servable, trial.id).run();
     touched.insert({key, trial.regime, trial.host_class});
@@ -271,7 +304,8 @@ ReadyTrial make_ready(RecordStore::Impl& impl, const Trial& given) {
 bool insert_ready(RecordStore::Impl& impl, const ReadyTrial& ready) {
   const Trial& trial = ready.trial;
   std::int64_t host_class = impl.host_class_id(trial.provenance.host_class);
-  bool alone = siblings_of(impl, trial.key, ready.candidate).empty();
+  // Whether nothing has to be settled between it and others.
+  bool alone = !has_siblings(impl, ready) || has_equal(impl, ready, host_class);
   bool timed = trial.failure == Failure::None;
   bool added = insert_row(impl, ready, host_class, alone && timed);
   std::int64_t id = impl.db().last_id();
@@ -290,8 +324,10 @@ std::vector<Verdict> verdicts(RecordStore::Impl& impl, const KeyRef& key) {
   std::vector<Sibling> all;
   Digest current;
   auto judge = [&] {
+    const Judgement judgement(all);
     for (const Sibling& trial : all)
-      result.push_back({trial.id, trial.regime, trial.host_class, trial.servable, may_serve(trial, all)});
+      result.push_back(
+          {trial.id, trial.regime, trial.host_class, trial.servable, judgement.may_serve(trial)});
     all.clear();
   };
   Statement row(impl.db(),

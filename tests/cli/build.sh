@@ -39,6 +39,22 @@ grep -q '<testsuite name="log.jsonl" tests="1" failures="0">' junit.xml || fail 
 sed 's/vectorize/vektorize/g; s/,"id":"[0-9a-f]*"//' log.jsonl >bad.jsonl
 gives 1 "$lathe" check --records bad.jsonl
 
+# A log that is missing is named, with the command that writes one.
+gives 1 build --records no/layers.jsonl -o none; says 'LTH-U006'; says 'lathe db export'; says 'No such file'
+gives 1 "$lathe" check --records no/layers.jsonl; says 'lathe db export'
+
+# A short session with cold caches displaces no winner of a long one with warm ones, except for who asks for cold ones.
+best() { "$lathe" db best "$a" --db a.db -k 1 "$@" | awk '{print $3}'; }
+warm=$(best)
+gives 0 "$lathe" tune "$a" --trials 2 --cold --db a.db
+is "$(best)" "$warm" "the best after a session with cold caches"
+cold=$(best --cold)
+[ "$cold" != "$warm" ] || fail "--cold changes nothing"
+"$lathe" db export --winners --db a.db -o both.jsonl 2>/dev/null
+gives 0 "$lathe" build "$a" --records both.jsonl -o both; says "record ${warm:0:12}"
+gives 0 "$lathe" build "$a" --records both.jsonl -o both --cold; says "record ${cold:0:12}"
+gives 0 "$lathe" run "$a" --db a.db --cold; says "record ${cold:0:12}"
+
 # Two levels; each computes what it should on this machine.
 gives 0 "$lathe" build "$a" 'conv=conv2d(n=1,h=9,w=9,ci=5,co=7)' --levels x86-64-v2,x86-64-v3 --on-miss default \
   --name net -o levels

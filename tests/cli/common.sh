@@ -1,6 +1,8 @@
 # What the tests of the program share. Sourced as: source common.sh LATHE OWN  (own: tests/support/misbehaving.cpp)
 set -euo pipefail
 lathe=$(realpath "$1")
+export LATHE=$lathe
+here=$(dirname "$(readlink -f "$0")")
 own=$(realpath "$2")
 dir=$(mktemp -d)
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT

@@ -66,6 +66,17 @@ done
 gives 1 "$lathe" db ls --db no_such.db; says 'no_such.db'
 gives 1 "$lathe" tune "$w" --trials 1 --db no/such/folder/a.db
 
+# A database is never taken for a place to write to, nor for a text.
+cp a.db before.bin
+for verb in "db export -o a.db" "report -o a.db" "propose $v -o a.db" "tune $v --log a.db"; do
+  # shellcheck disable=SC2086
+  gives 1 "$lathe" $verb --db a.db; says 'LTH-U009'
+done
+gives 1 "$lathe" targets show host -o a.db; says 'LTH-U009'
+cmp a.db before.bin || fail "a database was written over"
+gives 1 "$lathe" check --records a.db; says 'is a database'
+gives 1 "$lathe" ingest a.db --db none.db; says 'is a database'
+
 # Read-only, for those whom permissions bind.
 mkdir ro; cp b.db ro/; chmod a-w ro ro/b.db
 gives 0 "$lathe" run "$v" --db ro/b.db --on-miss error

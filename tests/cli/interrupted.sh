@@ -48,6 +48,16 @@ gives 0 "$lathe" session ls --db kill.db; says 'interrupted'
 gives 0 "$lathe" db check --db kill.db; says good
 gives 0 "$lathe" tune "$w" --trials 2 --resume --db kill.db
 
+# A program that is replaced while it tunes goes on as what it was.
+cp "$lathe" mine
+./mine tune "$w" --trials 12 --round 2 --seed 9 --db replaced.db --log replaced.log >out 2>&1 & session=$!
+while kill -0 $session 2>/dev/null && [ "$(cat replaced.log 2>/dev/null | grep -c '"event":"trial"')" -lt 3 ]; do sleep 0.05; done
+kill -9 $(pgrep -P $session) 2>/dev/null || true
+rm mine; printf '#!/bin/sh\nexit 7\n' >mine; chmod +x mine
+code=0; wait $session || code=$?
+is "$code" 0 "exit code of a session whose program was replaced and whose workers were killed"
+is "$(trials replaced.db)" 12 "trials of a session whose program was replaced"
+
 # A verb that is no session ends with the first signal.
 "$lathe" run 'matmul(m=2048,n=2048,k=2048)' --db INT.db >out 2>&1 & session=$!
 sleep 0.3
@@ -75,5 +85,5 @@ gives 0 "$lathe" session resume "$id" --db budget.db
 is "$(trials budget.db)" 20 "trials of a budget of 20, interrupted and killed"
 gives 0 "$lathe" db export --db budget.db -o budget.jsonl
 is "$(grep -o '"scheduled":"[0-9a-f]*"' budget.jsonl | sort | uniq -d | wc -l)" 0 "schedules measured twice"
-gives 0 "$lathe" session resume "$id" --db budget.db; says 'all 20 trials'
+gives 0 "$lathe" session resume "$id" --db budget.db; says 'all trials'
 finish

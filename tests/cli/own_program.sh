@@ -33,4 +33,13 @@ gives 1 "$own" trial show 0123456789 --db a.db
 gives 0 "$own" report --db a.db -o report.html
 grep -q '<svg' report.html || fail "the report has no curve"
 if grep -q 'http' report.html; then fail "the report loads something"; fi
+# Names and texts from outside are text in a report, however long it gets.
+python3 "$here/names.py" report.db a.db
+gives 0 "$own" report --db report.db -o odd.html
+for bad in '<script' '" onload' "' onload"; do
+  if grep -q -e "$bad" odd.html; then fail "the report has $bad from a name"; fi
+done
+python3 -c 'open("odd.html", encoding="utf-8", errors="strict").read()' || fail "the report is no UTF-8"
+[ "$(stat -c %s odd.html)" -lt 2000000 ] || fail "a report of 12,000 trials has $(stat -c %s odd.html) bytes"
+grep -q 'a dot for one of' odd.html || fail "the report does not say that it shows a part of the trials"
 finish

@@ -41,6 +41,7 @@ gives 1 "$lathe" tune 'matmul(m=8)' --pin Q=3 --db none.db; says 'LTH-U022'
 gives 1 "$lathe" tune 'matmul(m=8)' --model no.model --db none.db; says 'LTH-U001'
 gives 1 "$lathe" measure no.jsonl; says 'cannot read "no.jsonl"'
 mkdir folder
+gives 1 "$lathe" tune 'matmul(m=8)' --keep-failures /proc/none --db none.db; says 'LTH-U008'
 gives 1 "$lathe" measure folder; says 'cannot read "folder"'
 gives 1 "$lathe" verify folder
 for verb in 'db compact' 'db prune --keep-top 1' 'db ls' 'db check' 'session ls' 'session resume 1' 'trial show 1' report; do

@@ -127,4 +127,11 @@ LATHE_SCHEDULE(own_scale) {
   schedule.compute_at(schedule.block("y"), io);
 }
 
+LATHE_WORKLOAD(own_any_size, "y = 2 x, of any size", {}) {
+  Var n = size("n");
+  Tensor x = placeholder("x", {n}, f32);
+  Tensor y = compute("y", {n}, [&](Var i) { return x(i) * 2; });
+  return program("own_any_size", {n, x}, {y});
+}
+
 int main(int argc, char** argv) { return lathe::cli(argc, argv); }

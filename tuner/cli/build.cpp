@@ -26,7 +26,7 @@ std::optional<RecordStore> open_records(const Context& context, const BuildArgum
   if (options.records.empty()) return std::nullopt;
   RecordStore store = RecordStore::in_memory(store_options());
   for (const std::string& path : options.records) {
-    std::ifstream file = open_file("build", path);
+    std::ifstream file = open_file("build", path, kMakesLog);
     store.import_lines(file, path);
   }
   return store;
@@ -95,6 +95,7 @@ int run_build(const Context& context, BuildArguments options, bool db_given) {
   if (options.targets.empty()) options.targets.push_back("host");
   std::vector<Target> targets;
   for (const std::string& t : options.targets) targets.push_back(Target::parse(t));
+  options.build.regime = context.cold ? records::Regime::Cold : records::Regime::Warm;
   options.build.on_miss = options.on_miss == "error" ? OnMiss::Error : OnMiss::Default;
   if (options.list_outputs) {
     ordered_json all = ordered_json::array();
@@ -151,6 +152,7 @@ void add_build(CLI::App& app, Context& context) {
   verb->add_flag("--list-outputs", options->list_outputs,
                  "Print the files that would be made; build nothing");
   verb->add_option("--depfile", options->depfile, "Write what the artefact depends on, for make or ninja");
+  add_cold(*verb, context);
   add_json(*verb, context);
   context.does(*verb, [&context, options, db] { return run_build(context, *options, db->count() > 0); });
 }

@@ -20,7 +20,7 @@ int check_logs(const Context& context, const CheckArguments& options) {
   std::size_t records = 0, problems = 0;
   ordered_json all = ordered_json::array();
   for (const std::string& log : options.logs) {
-    std::ifstream file = open_file("check", log);
+    std::ifstream file = open_file("check", log, kMakesLog);
     const RecordStore store = RecordStore::from_text(file, log, store_options());
     suites.emplace_back(log, check_records(store, {.compile_for = target ? &*target : nullptr}));
     for (const CheckedRecord& r : suites.back().second) {

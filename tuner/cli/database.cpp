@@ -33,12 +33,19 @@ int list(const Context& context, const DatabaseArguments& options) {
                    {"trials", s.trials},
                    {"failed", s.failed},
                    {"ms", s.best ? ordered_json(*s.best * 1e3) : ordered_json()},
-                   {"stale", s.best_stale}});
+                   {"caches", s.best ? ordered_json(records::to_string(s.best_regime)) : ordered_json()},
+                   {"stale", s.best_stale},
+                   {"names", s.specs}});
     if (context.json) continue;
-    char best[32] = "no time";
-    if (s.best) std::snprintf(best, sizeof best, "%.4g ms%s", *s.best * 1e3, s.best_stale ? " (stale)" : "");
+    char best[48] = "no time";
+    const bool cold = s.best_regime == records::Regime::Cold;
+    if (s.best)
+      std::snprintf(best, sizeof best, "%.4g ms%s%s", *s.best * 1e3, cold ? " (cold)" : "",
+                    s.best_stale ? " (stale)" : "");
     std::printf("%-56s %-14s %12s  %s, %lld failed\n", s.workload.spec.c_str(), s.target.name.c_str(), best,
                 count(s.trials, "trial").c_str(), static_cast<long long>(s.failed));
+    for (const std::string& spec : s.specs)
+      if (spec != s.workload.spec) std::printf("  the same program: %s\n", spec.c_str());
   }
   if (context.json) print_json(all);
   return kDone;
@@ -68,14 +75,21 @@ int statistics(const Context& context) {
 }
 
 int best(const Context& context, const DatabaseArguments& options) {
-  const records::Query query = record_query(Workload::parse(options.spec), Target::parse(context.target));
+  const records::Query query =
+      query_for(Workload::parse(options.spec), Target::parse(context.target), context);
   const RecordStore store = open_to_read(context);
   const std::vector<records::Trial> found = store.best(query, options.k);
   ordered_json all = ordered_json::array();
   for (const records::Trial& t : found) {
-    all.push_back({{"ms", t.p10 * 1e3}, {"trial", t.uid.hex()}, {"stale", t.stale}});
+    const bool stale = t.stale || !same_versions(t.provenance, *query.current);
+    all.push_back({{"ms", t.p10 * 1e3},
+                   {"trial", t.uid.hex()},
+                   {"caches", records::to_string(t.regime)},
+                   {"host", t.provenance.host},
+                   {"stale", stale}});
     if (!context.json)
-      std::printf("%10.4g ms  %s%s\n", t.p10 * 1e3, t.uid.hex().c_str(), t.stale ? "  stale" : "");
+      std::printf("%10.4g ms  %s%s%s\n", t.p10 * 1e3, t.uid.hex().c_str(),
+                  t.regime == records::Regime::Cold ? "  cold caches" : "", stale ? "  stale" : "");
   }
   if (context.json) print_json(all);
   if (!found.empty()) return kDone;
@@ -84,7 +98,8 @@ int best(const Context& context, const DatabaseArguments& options) {
 }
 
 int why(const Context& context, const DatabaseArguments& options) {
-  const records::Query query = record_query(Workload::parse(options.spec), Target::parse(context.target));
+  const records::Query query =
+      query_for(Workload::parse(options.spec), Target::parse(context.target), context);
   const RecordStore store = open_to_read(context);
   const records::Lookup found = store.lookup(query);
   const records::Miss* miss = std::get_if<records::Miss>(&found);
@@ -130,7 +145,7 @@ int import_text(const Context& context, const DatabaseArguments& options) {
   RecordStore store = open_to_write(context);
   ordered_json all = ordered_json::array();
   for (const std::string& path : options.inputs) {
-    std::ifstream file = open_file("db import", path);
+    std::ifstream file = open_file("db import", path, kMakesLog);
     all.push_back(report(path, store.import_lines(file, path)));
   }
   store.mark_stale_times(this_provenance());
@@ -222,6 +237,7 @@ void add_database(CLI::App& app, Context& context) {
   };
   const auto of_workload = [&](CLI::App* sub) {
     add_target(*sub, context);
+    add_cold(*sub, context);
     sub->add_option("workload", options->spec, "name(key=value,…):dtype, or a program in JSON")->required();
     return sub;
   };

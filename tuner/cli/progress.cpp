@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -10,6 +11,7 @@ namespace lathe::command_line {
 namespace {
 
 constexpr double kRenewSeconds = 0.1, kLineSeconds = 10;
+constexpr std::size_t kNameColumns = 40;  // of a specification, beside other workloads'
 
 int columns() {
   winsize size{};
@@ -29,8 +31,10 @@ std::string clock(double seconds) {
 
 }  // namespace
 
-Progress::Progress(bool quiet, const std::string& log) : quiet_(quiet), terminal_(isatty(2) != 0) {
+Progress::Progress(bool quiet, const std::string& log)
+    : quiet_(quiet), terminal_(isatty(2) != 0), log_path_(log) {
   if (log.empty()) return;
+  refuse_database("tune", log);
   log_.open(log, std::ios::app);
   if (!log_) throw std::runtime_error("cannot write the log \"" + log + "\"");
 }
@@ -47,6 +51,7 @@ std::string Progress::line(const TuneProgress& p) const {
   char text[160];
   std::snprintf(text, sizeof text, "[%*d/%d] ", width, p.trial, p.trials);
   std::string out = text;
+  if (roofline_ms_.size() > 1) out += p.workload.substr(0, kNameColumns) + ": ";
   if (p.best_ms > 0) {
     std::snprintf(text, sizeof text, "best %.4g ms", p.best_ms);
     out += text;
@@ -69,13 +74,17 @@ std::string Progress::line(const TuneProgress& p) const {
       classes += (classes.empty() ? "" : ", ") + std::to_string(n) + " " + kind;
     if (!classes.empty()) out += " (" + classes + ")";
   }
-  if (p.trial > 0) out += ", " + clock(p.seconds / p.trial * (p.trials - p.trial)) + " left";
+  if (p.trial > 0) out += ", " + clock(seconds_left(p)) + " left";
   return out;
 }
 
+double Progress::seconds_left(const TuneProgress& p) const {
+  const double by_trials = p.seconds / p.trial * (p.trials - p.trial);
+  return std::min(by_trials, p.time_left.value_or(by_trials));
+}
+
 void Progress::show(const TuneProgress& p) {
-  if (p.failures > counted_failures_) ++failures_[p.last];
-  counted_failures_ = p.failures;
+  if (p.failed) ++failures_[p.last];
   log("trial", {{"workload", p.workload},
                 {"trial", p.trial},
                 {"trials", p.trials},
@@ -85,7 +94,7 @@ void Progress::show(const TuneProgress& p) {
                 {"failures", p.failures},
                 {"gave", p.last}});
   if (quiet_) return;
-  const bool last = p.trial >= p.trials, news = p.best_ms > 0 && p.best_ms != shown_best_;
+  const bool last = p.trial >= p.trials, news = p.best_ms > 0 && p.best_ms != shown_best_[p.workload];
   if (terminal_) {
     if (!last && since_shown_.seconds() < kRenewSeconds) return;
     std::string text = line(p);
@@ -100,7 +109,7 @@ void Progress::show(const TuneProgress& p) {
   }
   std::fflush(stderr);
   since_shown_ = {};
-  shown_best_ = p.best_ms;
+  shown_best_[p.workload] = p.best_ms;
 }
 
 void Progress::log(const std::string& event, ordered_json fields) {
@@ -110,6 +119,11 @@ void Progress::log(const std::string& event, ordered_json fields) {
                      {"event", event}};
   entry.update(fields);
   log_ << entry.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << std::endl;
+  if (log_) return;
+  clear_line();
+  std::fprintf(stderr, "the log \"%s\" cannot be written any more; what is measured is stored all the same\n",
+               log_path_.c_str());
+  log_.close();
 }
 
 }  // namespace lathe::command_line

@@ -2,9 +2,11 @@
 // How a session shows how far it is.
 //
 //   terminal    one line that is renewed:  [ 37/256] best 0.412 ms, 3.2x default, 61 % of roofline, 3 failed, 0:41 left
+//               and the workload's name behind the numbers, where several share the budget
 //   log file    a line for each new best, and one now and then
 //   --json      nothing while it runs; the result on standard output
-//   --log FILE  events as JSON lines, appended, whatever else is shown
+//   --log FILE  events as JSON lines, appended, whatever else is shown; a log that cannot be written ends in a warning,
+//               not in the session's end
 
 #include <fstream>
 #include <map>
@@ -33,14 +35,15 @@ class Progress {
  private:
   std::string line(const TuneProgress& p) const;
   void clear_line();
+  double seconds_left(const TuneProgress& p) const;
 
   bool quiet_, terminal_;
-  bool open_line_ = false;  ///< the terminal's line has text and no end
-  double shown_best_ = 0;
-  int counted_failures_ = 0;
-  std::map<std::string, int> failures_;  ///< by class
+  bool open_line_ = false;                    ///< the terminal's line has text and no end
+  std::map<std::string, double> shown_best_;  ///< by workload
+  std::map<std::string, int> failures_;       ///< by class
   std::map<std::string, double> roofline_ms_;
   runtime::Timer since_shown_;
+  std::string log_path_;
   std::ofstream log_;
 };
 

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <tuple>
 
-#include "lathe/runtime/affinity.h"
 #include "lathe/trace.h"
+#include "records/json_text.h"
 #include "tuner/cli/verb.h"
 #include "tuner/measure/roofline.h"
 #include "tuner/session/asked.h"
@@ -38,7 +38,9 @@ struct Subject {
   std::vector<Point> points;                                    ///< in the order of their making
   std::map<std::string, std::pair<int, std::string>> failures;  ///< class -> how many, the first text
   std::optional<records::Trial> winner;
-  double default_ms = 0, roofline_ms = 0;
+  double default_ms = 0;
+  double roofline_ms = 0;               ///< 0: not known
+  int threads = 0;                      ///< that the roofline is of
   std::map<std::string, double> peers;  ///< name -> ms
 };
 
@@ -46,15 +48,17 @@ std::string host_class(const records::Trial& t) {
   return t.provenance.host_class.empty() ? t.provenance.host : t.provenance.host_class;
 }
 
-std::string escaped(const std::string& text) {
+/// For HTML, whatever a candidate printed.
+std::string escaped(const std::string& text, std::size_t limit = 64 * 1024) {
   std::string out;
-  for (char c : text) {
+  for (char c : records::clean_text(text, limit)) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
-      default: out += c;
+      case '\'': out += "&#39;"; break;
+      default: out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
     }
   }
   return out;
@@ -71,7 +75,7 @@ std::string number(double x, const char* format = "%.4g") {
 std::map<std::string, std::map<std::string, double>> read_peers(const std::string& path) {
   std::map<std::string, std::map<std::string, double>> peers;
   if (path.empty()) return peers;
-  std::ifstream file = open_file("report", path);
+  std::ifstream file = open_file("report", path, "it holds {\"WORKLOAD\": {\"PEER\": milliseconds}}");
   const nlohmann::json all = nlohmann::json::parse(file, nullptr, false);
   try {
     for (const auto& [spec, times] : all.get<std::map<std::string, std::map<std::string, double>>>())
@@ -82,6 +86,26 @@ std::map<std::string, std::map<std::string, double>> read_peers(const std::strin
   }
   return peers;
 }
+
+/// What this machine can reach, of records that were made for its kind.
+class Rooflines {
+ public:
+  /// With the threads of the winner's session, not of this process. 0 where they, the machine or the program are not known.
+  double ms(const records::Winner& winner, int threads) {
+    if (threads <= 0 || winner.target.fingerprint != host_.fingerprint()) return 0;
+    try {
+      const tuner::Work work = tuner::work_of(program_from_json(winner.workload.program_json));
+      if (!machine_) machine_ = tuner::measure_machine(host_);
+      return tuner::roofline_seconds(work, host_, *machine_, threads) * 1e3;
+    } catch (const UserError&) {  // a program of a later language
+      return 0;
+    }
+  }
+
+ private:
+  Target host_ = Target::host();
+  std::optional<tuner::Machine> machine_;
+};
 
 std::vector<Subject> collect(const RecordStore& store, const ReportArguments& options) {
   using Group = std::tuple<records::KeyRef, records::Regime, std::string>;
@@ -104,7 +128,7 @@ std::vector<Subject> collect(const RecordStore& store, const ReportArguments& op
     auto [at, fresh] = index.try_emplace(group_of(t), subjects.size());
     if (fresh) {
       const records::KeySummary& key = *keys.at(t.key);
-      subjects.push_back({key.workload, key.target, t.regime, host_class(t), {}, {}, {}, 0, 0, {}});
+      subjects.push_back({key.workload, key.target, t.regime, host_class(t), {}, {}, {}, 0, 0, 0, {}});
       if (const auto found = peers.find(key.workload.spec); found != peers.end())
         subjects.back().peers = found->second;
     }
@@ -126,18 +150,14 @@ std::vector<Subject> collect(const RecordStore& store, const ReportArguments& op
     if (subject.default_ms == 0 || ms < subject.default_ms) subject.default_ms = ms;
     return true;
   });
-  const Target host = Target::host();
-  std::optional<tuner::Machine> machine;
+  Rooflines rooflines;
   for (const records::Winner& w : store.winners(options.filter)) {
     const auto at = index.find(group_of(w.trial));
     if (at == index.end()) continue;
     Subject& subject = subjects[at->second];
     subject.winner = w.trial;
-    if (w.target.fingerprint != host.fingerprint()) continue;  // of another machine nothing is known
-    if (!machine) machine = tuner::measure_machine(host);
-    const tuner::Work work = tuner::work_of(program_from_json(w.workload.program_json));
-    const int threads = tuner::asked_of(session_of(w.trial)).parallel ? runtime::default_num_threads() : 1;
-    subject.roofline_ms = tuner::roofline_seconds(work, host, *machine, threads) * 1e3;
+    subject.threads = tuner::threads_of(session_of(w.trial));
+    subject.roofline_ms = rooflines.ms(w, subject.threads);
   }
   return subjects;
 }
@@ -148,7 +168,9 @@ std::vector<Subject> collect(const RecordStore& store, const ReportArguments& op
 class Curve {
  public:
   explicit Curve(const Subject& subject)
-      : subject_(subject), stale_winner_(subject.winner && subject.winner->stale) {
+      : subject_(subject),
+        every_(subject.points.size() / kMostDots + 1),
+        stale_winner_(subject.winner && subject.winner->stale) {
     for (const Point& p : subject.points) extend(p.ms);
     extend(subject.default_ms);
     extend(subject.roofline_ms);
@@ -168,18 +190,12 @@ class Curve {
     std::string path;
     double best = 0;
     for (std::size_t i = 0; i < subject_.points.size(); ++i) {
-      const double ms = subject_.points[i].ms;
-      const std::string at = number(x(i), "%.1f");
-      if (ms <= 0) {
-        out << "<path class='bad' d='M" << at << " " << kHeight - kBottom - 6 << "v6'/>";
-        continue;
-      }
-      out << "<circle class='" << (subject_.points[i].stale ? "stale" : "trial") << "' cx='" << at << "' cy='"
-          << number(y(ms), "%.1f") << "' r='2'><title>trial " << i << ": " << number(ms)
-          << " ms</title></circle>";
-      if ((best > 0 && ms >= best) || subject_.points[i].stale != stale_winner_) continue;
-      path += (path.empty() ? "M" + at + " " : "H" + at + "V") + number(y(ms), "%.1f");
-      best = ms;
+      if (i % every_ == 0) dot(out, i);
+      const Point& p = subject_.points[i];
+      if (p.ms <= 0 || (best > 0 && p.ms >= best) || p.stale != stale_winner_) continue;
+      path += (path.empty() ? "M" : "H") + number(x(i), "%.1f") + (path.empty() ? " " : "V") +
+              number(y(p.ms), "%.1f");
+      best = p.ms;
     }
     if (!path.empty())
       out << "<path class='best' d='" << path << "H" << number(x(subject_.points.size()), "%.1f") << "'/>";
@@ -188,6 +204,8 @@ class Curve {
   }
 
  private:
+  static constexpr std::size_t kMostDots =
+      2000;  // more are one blot on the screen, and a file that no browser opens
   static constexpr double kWidth = 720, kHeight = 260, kLeft = 64, kRight = 90, kTop = 12, kBottom = 30;
 
   void extend(double ms) {
@@ -212,7 +230,18 @@ class Curve {
           << "'>" << number(ms, "%.3g") << "</text>";
     }
     out << "<text class='tick' x='" << kLeft << "' y='" << kHeight - 8 << "'>ms over "
-        << subject_.points.size() << " trials</text>";
+        << subject_.points.size() << " trials"
+        << (every_ > 1 ? ", a dot for one of " + std::to_string(every_) : "") << "</text>";
+  }
+  void dot(std::ostringstream& out, std::size_t i) const {
+    const double ms = subject_.points[i].ms;
+    const std::string at = number(x(i), "%.1f");
+    if (ms <= 0)
+      out << "<path class='bad' d='M" << at << " " << kHeight - kBottom - 6 << "v6'/>";
+    else
+      out << "<circle class='" << (subject_.points[i].stale ? "stale" : "trial") << "' cx='" << at << "' cy='"
+          << number(y(ms), "%.1f") << "' r='2'><title>trial " << i << ": " << number(ms)
+          << " ms</title></circle>";
   }
   void rule(std::ostringstream& out, double ms, const std::string& name, const char* kind) const {
     if (ms <= 0) return;
@@ -223,6 +252,7 @@ class Curve {
   }
 
   const Subject& subject_;
+  const std::size_t every_;  // so many trials have one dot
   const bool stale_winner_;  // until something is measured anew, the old times count
   double low_ = 0, high_ = 0;
 };
@@ -266,7 +296,13 @@ void overview(std::ostringstream& out, const std::vector<Subject>& subjects) {
 
 /// What the winner chose: the `sample_*` steps, with what they are about.
 void decisions(std::ostringstream& out, const records::Trial& winner) {
-  const Trace trace = Trace::from_json(winner.trace);
+  Trace trace;
+  try {
+    trace = Trace::from_json(winner.trace);
+  } catch (const UserError& e) {  // of a later Lathe
+    out << "<p>Its schedule cannot be shown: " << escaped(e.what(), 300) << "</p>";
+    return;
+  }
   out << "<table><tr><th>decision</th><th>chosen</th></tr>";
   for (std::size_t at : trace.decisions()) {
     const Instruction& step = trace.steps[at];
@@ -289,7 +325,9 @@ void chapter(std::ostringstream& out, const Subject& s, std::size_t i) {
     out << "<p>Best: " << number(best) << " ms";
     if (s.default_ms > 0)
       out << ", " << number(s.default_ms / best, "%.2f") << " times as fast as the default schedule";
-    if (s.roofline_ms > 0) out << ", " << number(100 * s.roofline_ms / best, "%.0f") << " % of the roofline";
+    if (s.roofline_ms > 0)
+      out << ", " << number(100 * s.roofline_ms / best, "%.0f") << " % of the roofline of "
+          << count(s.threads, "thread");
     for (const auto& [name, ms] : s.peers)
       out << ", " << number(ms / best, "%.2f") << " times as fast as " << escaped(name);
     out << ". Measured by Lathe " << escaped(s.winner->provenance.lathe) << " on "
@@ -301,7 +339,7 @@ void chapter(std::ostringstream& out, const Subject& s, std::size_t i) {
   out << "<table><tr><th>failed</th><th>class</th><th>the first said</th></tr>";
   for (const auto& [kind, failure] : s.failures)
     out << "<tr><td class='n'>" << failure.first << "</td><td>" << escaped(kind) << "</td><td>"
-        << escaped(failure.second.substr(0, 300)) << "</td></tr>";
+        << escaped(failure.second, 300) << "</td></tr>";
   out << "</table>";
 }
 

@@ -66,6 +66,7 @@ void add_run(CLI::App& app, Context& context) {
   add_target(*verb, context);
   add_db(*verb, context);
   add_json(*verb, context);
+  add_cold(*verb, context);
   verb->add_option("--on-miss", options->on_miss, "When there is no record: error, or the default schedule")
       ->check(CLI::IsMember({"error", "default"}))
       ->capture_default_str();

@@ -1,5 +1,6 @@
 // `lathe session`: what sessions a store has seen, what became of them, and going on with one.
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <set>
@@ -81,9 +82,10 @@ int list(const Context& context) {
   for (const records::Session& s : store.sessions()) {
     all.push_back(as_json(s));
     if (context.json) continue;
-    std::printf("%s  %-11s  %s  %5lld trials  %s\n", s.uid.hex().substr(0, 12).c_str(),
+    std::printf("%s  %-11s  %s  %5lld trials  %s%s%s\n", s.uid.hex().substr(0, 12).c_str(),
                 std::string(records::to_string(s.state)).c_str(), date(s.started_us).c_str(),
-                static_cast<long long>(s.trials), s.reason.c_str());
+                static_cast<long long>(s.trials), tuner::workload_asked(s).c_str(),
+                s.reason.empty() ? "" : ": ", s.reason.c_str());
   }
   if (context.json) print_json(all);
   return kDone;
@@ -129,42 +131,63 @@ Workload named(const Tuned& tuned) {
   return tuned.workload;
 }
 
-int resume(Context& context, const std::string& id, TuneVerb& options) {
-  records::Session s;
-  std::vector<Workload> workloads;
-  {
-    const RecordStore store = open_to_change(context);
-    s = find(store, id);
-    if (s.state == records::SessionState::Running)
-      throw std::runtime_error("session " + id + " is running (process " + std::to_string(s.pid) + " on " +
-                               s.provenance.host + "); interrupt that process first");
-    const Target target = Target::parse(context.target);
-    for (const Tuned& tuned : tuned_of(store, s.uid)) {
-      if (tuned.target.fingerprint != target.fingerprint())
-        throw std::runtime_error("session " + id + " tuned for " + tuned.target.name + ", this is " +
-                                 target.name + "; say which with --target");
-      workloads.push_back(named(tuned));
-    }
-    // It may have ended before its first batch.
-    if (const std::string spec = tuner::workload_asked(s); workloads.empty() && !spec.empty())
-      workloads.push_back(Workload::parse(spec));
+/// All sessions that share the budget of `s`, itself among them, in the order of their beginning.
+std::vector<records::Session> sharing_with(const RecordStore& store, const records::Session& s) {
+  const std::string group = tuner::group_of(s);
+  if (group.empty()) return {s};
+  std::vector<records::Session> all = store.sessions();  // the newest first
+  std::erase_if(all, [&](const records::Session& other) { return tuner::group_of(other) != group; });
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
+/// What a session that is over was about, for going on with it on this target.
+Workload workload_to_go_on(const RecordStore& store, const records::Session& s, const Target& target) {
+  const std::string id = s.uid.hex().substr(0, 12);
+  if (s.state == records::SessionState::Running)
+    throw std::runtime_error("session " + id + " is running (process " + std::to_string(s.pid) + " on " +
+                             s.provenance.host + "); interrupt that process first");
+  for (const Tuned& tuned : tuned_of(store, s.uid)) {
+    if (tuned.target.fingerprint != target.fingerprint())
+      throw std::runtime_error("session " + id + " tuned for " + tuned.target.name + ", this is " +
+                               target.name + "; say which with --target");
+    return named(tuned);
   }
-  if (workloads.empty())
+  // It may have ended before its first batch.
+  const std::string spec = tuner::workload_asked(s);
+  if (spec.empty())
     throw std::runtime_error("session " + id +
                              " has no trial to go on from; start it again with `lathe tune`");
-  options.tune = tuner::asked_of(s);
+  return Workload::parse(spec);
+}
+
+int resume(Context& context, const std::string& id, TuneVerb& options) {
+  std::vector<Workload> workloads;
+  std::vector<Digest> sessions;
+  std::int64_t left = 0;
+  {
+    const RecordStore store = open_to_change(context);
+    const records::Session s = find(store, id);
+    const Target target = Target::parse(context.target);
+    left = s.budget_trials;
+    for (const records::Session& shared : sharing_with(store, s)) {
+      workloads.push_back(workload_to_go_on(store, shared, target));
+      sessions.push_back(shared.uid);
+      left -= shared.trials;
+    }
+    options.tune = tuner::asked_of(s);
+  }
   options.strategy = spelling(options.tune.strategy);
   options.tune.resume = true;
-  if (workloads.size() == 1) options.tune.session = s.uid;
-  options.tune.trials =
-      options.trials_left > 0 ? options.trials_left : static_cast<int>(s.budget_trials - s.trials);
-  if (options.tune.trials <= 0) {
-    if (context.json) print_json(ordered_json::array());
-    std::fprintf(stderr, "all %lld trials of the session are measured; --trials N adds more\n",
-                 static_cast<long long>(s.budget_trials));
-    return kDone;
-  }
-  return tune(context, workloads, options);
+  if (sessions.size() == 1)
+    options.tune.session = sessions.front();
+  else
+    options.tune.sessions = sessions;
+  options.tune.trials = options.trials_left > 0 ? options.trials_left : static_cast<int>(left);
+  if (options.tune.trials > 0) return tune(context, workloads, options);
+  if (context.json) print_json(ordered_json::array());
+  std::fprintf(stderr, "all trials of the session's budget are measured; --trials N adds more\n");
+  return kDone;
 }
 
 }  // namespace

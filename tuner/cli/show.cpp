@@ -93,6 +93,7 @@ void add_show(CLI::App& app, Context& context) {
       ->required();
   add_target(*verb, context);
   add_db(*verb, context);
+  add_cold(*verb, context);
   CLI::Option* as = verb->add_option("--as", options->as, "loops, trace, cpp, json, llvm or asm")
                         ->check(CLI::IsMember({"loops", "trace", "cpp", "json", "llvm", "asm"}))
                         ->capture_default_str();

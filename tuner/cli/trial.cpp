@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 
 #include "lathe/compile.h"
@@ -120,7 +121,9 @@ int show(const Context& context, const TrialArguments& options) {
 /// This program again, in this process, under the debugger.
 int debug(const Context& context, const TrialArguments& options) {
   const tuner::WorkerCommand self = own_command(context);
-  std::vector<std::string> words{"gdb", "-ex", "run", "--args", self.program};
+  // Not as /proc/self/exe, which would be gdb.
+  const std::string program = std::filesystem::read_symlink(self.program).string();
+  std::vector<std::string> words{"gdb", "-ex", "run", "--args", program};
   words.insert(words.end(), self.arguments.begin(), self.arguments.end());
   for (const std::string& word :
        {std::string("trial"), std::string("rerun"), options.id, std::string("--here"), std::string("--db"),
@@ -177,6 +180,7 @@ Measurement measure(const Context& context, const TrialArguments& options, const
   const tuner::Candidate batch[] = {{s.trace(), s.program(), structural_hash(s.program())}};
   tuner::MeasureOptions how;
   how.timeout = options.timeout;
+  how.cold = found.trial.regime == records::Regime::Cold;
   return tuner::process_measurer({.command = own_command(context)})
       ->measure({found.program, target}, batch, how)
       .at(0);

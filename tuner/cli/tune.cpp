@@ -13,9 +13,7 @@
 #include "tuner/session/session.h"
 
 namespace lathe::command_line {
-namespace {
 
-/// "C.i_1=4" or "C.i.tile=2x4x8".
 std::pair<std::string, std::vector<std::int64_t>> read_pin(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   std::vector<std::int64_t> values;
@@ -33,6 +31,8 @@ std::pair<std::string, std::vector<std::int64_t>> read_pin(const std::string& te
     throw CLI::ValidationError("--pin", "\"" + text + "\" is not NAME=VALUE or NAME=AxBxC, e.g. C.i_1=4");
   return {text.substr(0, equals), values};
 }
+
+namespace {
 
 std::unique_ptr<tuner::Measurer> measurer_for(const Context& context, const TuneVerb& options) {
   tuner::ProcessMeasurerOptions measuring{.command = own_command(context)};
@@ -56,6 +56,7 @@ ordered_json as_json(const TuneResult& r, double roofline_ms) {
           {"resumed", r.resumed},
           {"interrupted", r.interrupted},
           {"reason", r.reason},
+          {"error", r.error},
           {"prior", r.prior.empty() ? "draft" : r.prior},
           {"model_accuracy", r.model_accuracy},
           {"measuring_seconds", r.measuring_seconds},
@@ -81,6 +82,7 @@ int exit_code(const std::vector<TuneResult>& results) {
   int code = kDone;
   for (const TuneResult& r : results) {
     if (r.interrupted) return kInterrupted;
+    if (!r.error.empty()) code = kFailed;
     if (r.measured == 0 || r.failed < r.measured || r.best_ms > 0) continue;
     std::fprintf(
         stderr,
@@ -96,6 +98,7 @@ int dry_run(const Context& context, const std::vector<Workload>& workloads, cons
             const TuneVerb& options) {
   const auto measurer = measurer_for(context, options);
   const int builders = options.builders > 0 ? options.builders : runtime::default_num_threads();
+  const int trials = std::max(1, options.tune.trials / static_cast<int>(workloads.size()));
   ordered_json all = ordered_json::array();
   for (const Workload& w : workloads) {
     const TuneSpace space = tune_space(w, target, options.tune);
@@ -107,7 +110,12 @@ int dry_run(const Context& context, const std::vector<Workload>& workloads, cons
     how.stop = interrupted;
     const std::vector<Measurement> m = measurer->measure({w.program, target}, batch, how);
     if (m.empty()) return kInterrupted;
-    const double seconds = options.tune.trials * (m[0].build_seconds / builders + m[0].run_seconds);
+    const bool runs = m[0].failure == records::Failure::None;
+    if (!runs)
+      std::fprintf(stderr, "%s: the default schedule fails (%s): %s\n", w.spec.c_str(),
+                   std::string(records::to_string(m[0].failure)).c_str(), m[0].error_text.c_str());
+    double seconds = trials * (m[0].build_seconds / builders + m[0].run_seconds);
+    if (options.tune.seconds > 0) seconds = std::min(seconds, options.tune.seconds);
     ordered_json decisions = ordered_json::array();
     for (const TuneSpace::Decision& d : space.decisions)
       decisions.push_back({{"name", d.name}, {"options", d.options}});
@@ -115,13 +123,13 @@ int dry_run(const Context& context, const std::vector<Workload>& workloads, cons
                    {"points", space.points},
                    {"templates", space.templates},
                    {"decisions", decisions},
-                   {"default_ms", m[0].p10() * 1e3},
+                   {"default_ms", runs ? m[0].p10() * 1e3 : 0},
                    {"estimated_seconds", seconds}});
     if (context.json) continue;
     std::printf("%s: %.3g points of %d templates, %s; about %.0f s for %d trials\n", w.spec.c_str(),
                 space.points, space.templates,
                 count(static_cast<std::int64_t>(space.decisions.size()), "decision").c_str(), seconds,
-                options.tune.trials);
+                trials);
     for (const TuneSpace::Decision& d : space.decisions)
       std::printf("  %-32s %s\n", d.name.c_str(),
                   d.options.empty() ? "depends on others"

@@ -1,10 +1,16 @@
 #include "tuner/cli/verb.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
+
+#include "support/error_codes/tuner.h"
 
 namespace lathe::command_line {
 
@@ -24,6 +30,14 @@ void add_db(CLI::App& verb, Context& context) {
 
 void add_json(CLI::App& verb, Context& context) {
   verb.add_flag("--json", context.json, "Print data as JSON on standard output");
+}
+
+void add_cold(CLI::App& verb, Context& context) {
+  verb.add_flag("--cold", context.cold, "Prefer records that were measured with cold caches");
+}
+
+records::Query query_for(const Workload& workload, const Target& target, const Context& context) {
+  return record_query(workload, target, context.cold ? records::Regime::Cold : records::Regime::Warm);
 }
 
 RecordStore open_to_read(const Context& context) { return RecordStore::open(context.db, read_only_store()); }
@@ -70,22 +84,43 @@ CLI::Validator above(double bound) {
   return number_that("above " + spelled(bound), [bound](double x) { return x > bound; });
 }
 
-std::ifstream open_file(const std::string& verb, const std::string& path) {
+bool is_database(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::string head(15, 0);
+  std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == "SQLite format 3";
+}
+
+void refuse_database(const std::string& verb, const std::string& path) {
+  if (!is_database(path)) return;
+  throw UserError(code::U009, verb + ": \"" + path +
+                                  "\" is a database, and would be lost. It is as it was; name another file");
+}
+
+std::ifstream open_file(const std::string& verb, const std::string& path, const std::string& way_out) {
+  if (is_database(path))
+    throw UserError(code::U006, verb + ": \"" + path + "\" is a database, where a text is read; " + way_out);
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path))
-    throw std::runtime_error(verb + ": cannot read \"" + path + "\"");
-  return file;
+  const std::string cause = std::strerror(file ? EISDIR : errno != 0 ? errno : EIO);
+  std::error_code ignored;
+  if (file && !std::filesystem::is_directory(path, ignored)) return file;
+  throw UserError(code::U006, verb + ": cannot read \"" + path + "\": " + cause +
+                                  ". Correct the path (it is relative to \"" +
+                                  std::filesystem::current_path(ignored).string() + "\"); " + way_out);
 }
 
 void write_file(const std::string& verb, const std::string& path,
                 const std::function<void(std::ostream&)>& write) {
   if (path == "-") return write(std::cout);
+  refuse_database(verb, path);
   namespace fs = std::filesystem;
   std::error_code error;
   // A link stays one: what it points to is written anew.
   const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : fs::path(path);
   const bool whole = !fs::exists(target, error) || fs::is_regular_file(target, error);
-  const fs::path draft = whole ? fs::path(target.string() + ".part") : target;
+  const fs::path draft = whole ? fs::path(target.string() + ".part" + std::to_string(getpid())) : target;
   std::error_code ignored;
   std::ofstream file(draft, std::ios::binary);
   try {
@@ -124,7 +159,7 @@ std::string date(std::int64_t us) {
 
 tuner::WorkerCommand own_command(const Context& context) {
   tuner::WorkerCommand command;
-  command.program = std::filesystem::read_symlink("/proc/self/exe").string();
+  command.program = "/proc/self/exe";  // also when an upgrade has put another program in its place meanwhile
   for (const std::string& library : context.libraries) {
     command.arguments.push_back("--load");
     command.arguments.push_back(library);
@@ -138,7 +173,7 @@ Choice choose(const Workload& workload, const Target& target, const Context& con
   };
   if (!std::filesystem::exists(context.db)) return by_default("there is no database \"" + context.db + "\"");
   const RecordStore store = open_to_read(context);
-  const records::Lookup found = store.lookup(record_query(workload, target));
+  const records::Lookup found = store.lookup(query_for(workload, target, context));
   const records::Hit* hit = std::get_if<records::Hit>(&found);
   if (!hit) return by_default(std::get<records::Miss>(found).text());
   std::string origin = "record " + hit->trial.uid.hex().substr(0, 12);

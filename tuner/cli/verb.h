@@ -42,6 +42,7 @@ struct Context {
   std::string target = "host";
   std::string db = "lathe.db";
   bool json = false;
+  bool cold = false;                   ///< prefer records of cold caches
   std::vector<std::string> libraries;  ///< of --load
 
   std::function<int()> action;  ///< of the verb that was named
@@ -53,6 +54,10 @@ struct Context {
 void add_target(CLI::App& verb, Context& context);
 void add_db(CLI::App& verb, Context& context);
 void add_json(CLI::App& verb, Context& context);
+void add_cold(CLI::App& verb, Context& context);
+
+/// The query for what a build would use.
+records::Query query_for(const Workload& workload, const Target& target, const Context& context);
 
 /// The store of --db for reading; it must be there.
 RecordStore open_to_read(const Context& context);
@@ -67,8 +72,13 @@ void print_json(const ordered_json& value);
 CLI::Validator at_least(double least);
 CLI::Validator above(double bound);
 
-/// A file to read; one that cannot be, or is a folder, is an error that begins with the verb.
-std::ifstream open_file(const std::string& verb, const std::string& path);
+/// A file to read. One that cannot be, or is a folder, is UserError U006; `way_out` says how such a file is made.
+std::ifstream open_file(const std::string& verb, const std::string& path, const std::string& way_out);
+/// The way out where a text log is missing.
+inline constexpr const char* kMakesLog = "`lathe db export --db STORE -o FILE` writes such a log";
+/// Throws UserError U009 where `path` is a database: whoever gives it as an output means another file.
+void refuse_database(const std::string& verb, const std::string& path);
+
 /// Writes a file whole or not at all, except for what is no regular file (a pipe, a device), which is written through; "-" is
 /// standard output. `write` may be called once.
 void write_file(const std::string& verb, const std::string& path,

@@ -1,9 +1,27 @@
 #include "tuner/measure/failure_folder.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
+
+#include "support/error_codes/tuner.h"
 
 namespace lathe::tuner {
+
+void make_failure_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error && !std::filesystem::is_directory(folder))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (!error && ::access(folder.c_str(), W_OK | X_OK) != 0)
+    error = std::error_code(errno, std::generic_category());
+  if (error)
+    throw UserError(code::U008, "failures cannot be kept in \"" + folder + "\": " + error.message() +
+                                    ". Name a folder that can be made and written");
+}
 
 void keep_failure(const std::string& folder, const Task& task, const Candidate& candidate,
                   const Measurement& measurement, const std::string& object) {

@@ -44,6 +44,7 @@ class ProcessMeasurer final : public Measurer {
         memory_bytes_(options_.memory_bytes > 0 ? options_.memory_bytes : three_quarters_of_memory()),
         builders_(options_.command,
                   options_.builders > 0 ? options_.builders : runtime::default_num_threads(), memory_bytes_) {
+    if (!options_.keep_failures.empty()) make_failure_folder(options_.keep_failures);
   }
 
   std::vector<Measurement> measure(const Task& task, std::span<const Candidate> batch,

@@ -1,7 +1,9 @@
 #include "tuner/session/asked.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lathe/runtime/affinity.h"
 #include "support/json_depth.h"
 
 namespace lathe::tuner {
@@ -23,18 +25,21 @@ nlohmann::json parsed(const std::string& text) {
 
 }  // namespace
 
-std::string asked_of(const Workload& workload, const Target& target, const TuneOptions& options) {
-  const nlohmann::json asked = {{"workload", workload.spec},
-                                {"target", target.name},
-                                {"strategy", spelling(options.strategy)},
-                                {"parallel", options.parallel},
-                                {"cold", options.cold},
-                                {"plateau", options.plateau},
-                                {"round", options.round},
-                                {"timeout", options.trial_timeout},
-                                {"model", options.model},
-                                {"shipped_model", options.shipped_model},
-                                {"pinned", options.pinned}};
+std::string asked_of(const Workload& workload, const Target& target, const TuneOptions& options,
+                     const std::string& group) {
+  nlohmann::json asked = {{"workload", workload.spec},
+                          {"target", target.name},
+                          {"strategy", spelling(options.strategy)},
+                          {"parallel", options.parallel},
+                          {"threads", options.parallel ? runtime::default_num_threads() : 1},
+                          {"cold", options.cold},
+                          {"plateau", options.plateau},
+                          {"round", options.round},
+                          {"timeout", options.trial_timeout},
+                          {"model", options.model},
+                          {"shipped_model", options.shipped_model},
+                          {"pinned", options.pinned}};
+  if (!group.empty()) asked["group"] = group;
   return asked.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -62,6 +67,18 @@ std::string workload_asked(const records::Session& session) {
   std::string spec;
   take(parsed(session.options), "workload", spec);
   return spec;
+}
+
+int threads_of(const records::Session& session) {
+  int threads = 0;
+  take(parsed(session.options), "threads", threads);
+  return std::max(0, threads);
+}
+
+std::string group_of(const records::Session& session) {
+  std::string group;
+  take(parsed(session.options), "group", group);
+  return group;
 }
 
 std::string text_of(const Reached& reached) {

@@ -64,6 +64,18 @@ Schedule default_for(const Workload& workload, const Target& target, const TuneO
   return s;
 }
 
+/// A candidate that cannot be measured is found out before anything is noted in the store.
+const Workload& with_constant_sizes(const Workload& workload) {
+  for (const Param& p : workload.program->params) {
+    if (p.role != ParamRole::Size) continue;
+    throw UserError(code::U020, "tune: \"" + workload.spec +
+                                    "\" has a size that is known at run time only, \"" + p.name() +
+                                    "\", and a measurement needs every size. Tune a workload with "
+                                    "constant sizes; this one is built with its default schedule");
+  }
+  return workload;
+}
+
 ScheduleSpaceOptions space_options(const Workload& workload, const Target& target,
                                    const TuneOptions& options) {
   ScheduleSpaceOptions result;
@@ -76,8 +88,8 @@ ScheduleSpaceOptions space_options(const Workload& workload, const Target& targe
 }  // namespace
 
 Session::Session(const Workload& workload, const Target& target, const TuneOptions& options,
-                 RecordStore& store, Measurer& measurer)
-    : workload_(workload),
+                 RecordStore& store, Measurer& measurer, const std::string& group)
+    : workload_(with_constant_sizes(workload)),
       target_(target),
       options_(options),
       store_(store),
@@ -97,7 +109,7 @@ Session::Session(const Workload& workload, const Target& target, const TuneOptio
     description.budget_trials = options_.trials;
     description.budget_seconds = options_.seconds;
     description.provenance = this_provenance();
-    description.options = asked_of(workload_, target_, options_);
+    description.options = asked_of(workload_, target_, options_, group);
     uid_ = store_.begin_session(description);
   }
   if (options_.resume || options_.session) learn_from_store();
@@ -505,16 +517,19 @@ void Session::tell(const Measurement& m) {
   p.trial = told_;
   p.trials = options_.trials;
   p.seconds = clock_.seconds();
+  if (options_.seconds > 0) p.time_left = std::max(0.0, options_.seconds - spent());
   p.best_ms = (told_best_ > 0 && (best_ == 0 || told_best_ < best_) ? told_best_ : best_) * 1e3;
   if (told_ == 1 && good && default_first_ && result_.default_ms == 0) told_default_ = m.p10();
   p.default_ms = result_.default_ms > 0 ? result_.default_ms : told_default_ * 1e3;
   p.failures = told_failed_;
+  p.failed = !good;
   p.last = good ? std::to_string(m.p10() * 1e3) + " ms" : std::string(records::to_string(m.failure));
   options_.on_trial(p);
 }
 
 TuneSpace describe_space(const Workload& workload, const Target& target, const TuneOptions& options) {
-  const ScheduleSpace space(workload.program, target, space_options(workload, target, options));
+  const ScheduleSpace space(with_constant_sizes(workload).program, target,
+                            space_options(workload, target, options));
   TuneSpace result;
   result.points = space.size();
   result.templates = static_cast<int>(space.templates().size());

@@ -24,9 +24,9 @@ std::vector<Rule> rules_for(const Workload& workload, const Target& target, cons
 
 class Session {
  public:
-  /// The arguments outlive the session.
+  /// The arguments outlive the session. Throws UserError LTH-U020 for a workload with sizes known at run time only.
   Session(const Workload& workload, const Target& target, const TuneOptions& options, RecordStore& store,
-          Measurer& measurer);
+          Measurer& measurer, const std::string& group = {});
   ~Session();
 
   /// Measures at most `trials` new candidates. False when the session is over (result().reason says why).

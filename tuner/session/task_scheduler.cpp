@@ -1,6 +1,8 @@
 #include "tuner/session/task_scheduler.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <random>
 
 namespace lathe::tuner {
 namespace {
@@ -8,10 +10,19 @@ namespace {
 constexpr double Recent = 0.2;  // weight of the recent gain against the optimist's view
 constexpr std::size_t Window = 3;
 
+/// A name for the sessions that share a budget, by which going on with one of them finds the others.
+std::string new_group() {
+  std::random_device source;
+  char text[24];
+  std::snprintf(text, sizeof text, "%08x%08x", source(), source());
+  return text;
+}
+
 }  // namespace
 
 struct TaskScheduler::Share {
   double weight = 1;
+  TuneOptions options;               ///< as all, but for the session to go on with
   std::unique_ptr<Session> session;  ///< nothing: it could not even start
   TuneResult result;                 ///< then says why
 };
@@ -20,16 +31,33 @@ TaskScheduler::TaskScheduler(const std::vector<Workload>& workloads, const Targe
                              const TuneOptions& options, RecordStore& store, Measurer& measurer,
                              const std::vector<double>& weights)
     : options_(options) {
+  const std::string group = new_group();
   for (std::size_t i = 0; i < workloads.size(); ++i) {
     Share& share = shares_.emplace_back();
     if (i < weights.size()) share.weight = weights[i];
-    try {
-      share.session = std::make_unique<Session>(workloads[i], target, options_, store, measurer);
-    } catch (const UserError& error) {
-      share.result.workload = workloads[i].spec;
-      share.result.reason = error.what();
-    }
+    share.options = options_;
+    if (i < options_.sessions.size()) share.options.session = options_.sessions[i];
+    if (options_.on_trial) share.options.on_trial = [this](const TuneProgress& p) { tell(p); };
+    begin(share, workloads[i], target, store, measurer, group);
   }
+}
+
+void TaskScheduler::begin(Share& share, const Workload& workload, const Target& target, RecordStore& store,
+                          Measurer& measurer, const std::string& group) {
+  try {
+    share.session = std::make_unique<Session>(workload, target, share.options, store, measurer, group);
+  } catch (const UserError& error) {
+    share.result.workload = workload.spec;
+    share.result.reason = share.result.error = error.what();
+  }
+}
+
+/// What a session tells of itself becomes news of all: the budget is theirs together.
+void TaskScheduler::tell(TuneProgress progress) {
+  progress.trial = ++told_;
+  progress.failures = told_failed_ += progress.failed ? 1 : 0;
+  progress.seconds = clock_.seconds();
+  options_.on_trial(progress);
 }
 
 TaskScheduler::~TaskScheduler() = default;
@@ -73,6 +101,7 @@ void TaskScheduler::give_round(Share& share) {
   try {
     share.session->round(std::min(size, options_.trials - measured()));
   } catch (const UserError& error) {
+    share.session->result().error = error.what();
     share.session->finish(error.what(), records::SessionState::Failed);
   }
 }

@@ -10,7 +10,9 @@
 // first, the one with the greatest expectation each round after that; one that is over (exhausted, hopeless, on a plateau)
 // drops out, and its share goes to the others.
 
+#include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "tuner/session/session.h"
@@ -19,7 +21,7 @@ namespace lathe::tuner {
 
 class TaskScheduler {
  public:
-  /// The arguments outlive it. `weights` may be empty: all alike.
+  /// The arguments outlive it. `weights` may be empty: all alike. What a workload throws is its share's error.
   TaskScheduler(const std::vector<Workload>& workloads, const Target& target, const TuneOptions& options,
                 RecordStore& store, Measurer& measurer, const std::vector<double>& weights);
   ~TaskScheduler();
@@ -28,13 +30,17 @@ class TaskScheduler {
 
  private:
   struct Share;
+  void begin(Share& share, const Workload& workload, const Target& target, RecordStore& store,
+             Measurer& measurer, const std::string& group);
+  void tell(TuneProgress progress);
   double expected_gain(const Share& share) const;
   Share* next();
   void give_round(Share& share);
   int measured() const;
 
   const TuneOptions& options_;
-  std::vector<Share> shares_;
+  std::deque<Share> shares_;        // sessions refer to their share's options
+  int told_ = 0, told_failed_ = 0;  // of all shares
   runtime::Timer clock_;
 };
 

@@ -1,3 +1,5 @@
+#include <random>
+
 #include "behaviour/records/fixture.h"
 #include "support/error_codes/records.h"
 
@@ -186,7 +188,8 @@ TEST_CASE("times are compared within a regime and a host class") {
   for (const Trial& trial : {warm, slow_host, fast_host}) insert(store, trial);
 
   Query query = query_of(key_of());
-  CHECK(best_time(store, query) == 5e-4);  // cold, any class
+  query.regime = Regime::Cold;
+  CHECK(best_time(store, query) == 5e-4);  // any class
   query.host_class = "slow";
   CHECK(best_time(store, query) == 9e-4);
   query.host_class = "never seen";
@@ -233,6 +236,47 @@ TEST_CASE("a target with several cores is served what was tuned on as many, what
   CHECK(store.winners().size() == 3);
 }
 
+TEST_CASE("a time of cold caches is served only where it was asked for or there is no other") {
+  RecordStore store = RecordStore::in_memory();
+  const KeyRef key = store.intern(key_of());
+  Trial cold = timed(key, "cold", 2e-4);
+  cold.regime = Regime::Cold;
+  insert(store, cold);
+  const Hit only = std::get<Hit>(store.lookup(query_of(key_of())));
+  CHECK(only.trial.scheduled == cold.scheduled);
+  CHECK(only.note == "its times are of cold caches: there are none of warm ones.");
+  Trial warm = timed(key, "warm", 9e-4);
+  warm.regime = Regime::Warm;
+  insert(store, warm);
+  const Hit usual = std::get<Hit>(store.lookup(query_of(key_of())));
+  CHECK(usual.trial.scheduled == warm.scheduled);
+  CHECK(usual.note.empty());
+  Query asked = query_of(key_of());
+  asked.regime = Regime::Cold;
+  CHECK(std::get<Hit>(store.lookup(asked)).trial.scheduled == cold.scheduled);
+  const std::vector<KeySummary> all = store.summary();
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].best == 9e-4);
+  CHECK(all[0].best_regime == Regime::Warm);
+}
+
+TEST_CASE("a key of several names is listed with all of them") {
+  OpenOptions options;
+  options.same_program = [](const std::string&, const std::string&) { return true; };
+  RecordStore store = RecordStore::in_memory(options);
+  Key key = key_of();
+  const KeyRef first = store.intern(key);
+  key.workload.name = "layer";
+  key.workload.spec = "layer.json";
+  key.workload.program_json = R"({"other":"names"})";
+  const KeyRef second = store.intern(key);
+  CHECK(first.workload == second.workload);
+  insert(store, timed(first, "one", 1e-3));
+  const std::vector<KeySummary> all = store.summary();
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].specs == std::vector<std::string>{key_of().workload.spec, "layer.json"});
+}
+
 TEST_CASE("a schedule that was once found wrong is not served again") {
   for (Failure failure :
        {Failure::WrongResult, Failure::OutOfBounds, Failure::IncompleteOutput, Failure::Unstable}) {
@@ -248,6 +292,32 @@ TEST_CASE("a schedule that was once found wrong is not served again") {
     CHECK(miss_of(store, query_of(key_of())).reason == MissReason::OnlyRefuted);
     CHECK(store.winners().empty());
     CHECK(store.check().empty());
+  }
+}
+
+TEST_CASE("whatever comes after what, each insert leaves served what the rule says of the whole") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    RecordStore store = RecordStore::in_memory();
+    const KeyRef key = store.intern(key_of());
+    for (int i = 0; i < 14; ++i) {
+      Trial trial = timed(key, "one", 1e-4 * static_cast<double>(1 + random() % 9));
+      trial.regime = random() % 2 ? Regime::Cold : Regime::Warm;
+      trial.provenance.host = random() % 2 ? "alpha" : "beta";
+      trial.provenance.lathe = random() % 2 ? "0.1.0" : "0.2.0";
+      trial.created_us = 1000 + i;
+      if (random() % 6 == 0) {
+        trial.failure = random() % 2 ? Failure::WrongResult : Failure::Crash;
+        trial.times.clear();
+        trial.verification.accepted = false;
+      }
+      insert(store, trial);
+      Provenance now;
+      now.lathe = random() % 2 ? "0.1.0" : "0.2.0";
+      if (random() % 4 == 0) store.mark_stale_times(now);
+      INFO("round " << round << ", trial " << i);
+      REQUIRE(store.check() == std::vector<std::string>());
+    }
   }
 }
 

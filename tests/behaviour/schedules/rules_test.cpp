@@ -263,6 +263,18 @@ TEST_CASE("the chosen tile fits the registers and is no slower than any other th
   }
 }
 
+// One vector of sums is as good as two while loading costs nothing: nine rows are nine additions and ten loads then, less
+// than the latency. At 1.75 loads a cycle the ten take longer than the latency, and the nine of eight rows do not.
+TEST_CASE("what a step loads decides between a tall tile and a wide one") {
+  const auto tile = [](std::int64_t rows) {
+    return rules::best_tile({.rows = rows, .columns = 16, .depth = 64});
+  };
+  CHECK(tile(8).rows == 8);
+  CHECK(tile(8).vectors == 1);
+  CHECK(tile(9).rows == 5);
+  CHECK(tile(9).vectors == 2);
+}
+
 TEST_CASE("a vectorised loop behind a parallel one is no part of it to the race check") {
   Tensor a = placeholder("A", {16}, f32);
   Tensor c = compute("C", {16}, [&](Var i) { return a(i) + 1.f; });

@@ -1,6 +1,7 @@
 // Several workloads share a budget.
 #include "analytic_measurer.h"
 #include "support/check_schedule.h"
+#include "tuner/session/asked.h"
 
 using namespace lathe;
 using namespace lathe::tuner;
@@ -98,6 +99,8 @@ TEST_CASE("what one workload throws ends only its own share") {
   const std::vector<TuneResult> r = tuner::tune_all(workloads, test::avx2(), options, store, machine, {});
   CHECK(r[3].measured == 0);
   CHECK(r[3].reason.find("no rule schedules the program") == 0);
+  CHECK(r[3].error == r[3].reason);
+  CHECK(r[0].error.empty());
   CHECK(r[0].measured + r[1].measured + r[2].measured == 24);
 }
 
@@ -109,4 +112,51 @@ TEST_CASE("a stopped schedule of workloads ends all of them as interrupted") {
   const std::vector<TuneResult> r = tuner::tune_all(three(), test::avx2(), options, store, machine, {});
   for (const TuneResult& one : r) CHECK(one.interrupted);
   for (const records::Session& s : store.sessions()) CHECK(s.state == records::SessionState::Interrupted);
+}
+
+TEST_CASE("progress counts the trials, failures and time of all workloads together") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  int number = 0;
+  machine.answer = [&](const Candidate& c) {
+    Measurement m = constant(analytic_seconds(c.trace));
+    if (++number % 5 == 0) m.failure = records::Failure::Crash;
+    return m;
+  };
+  TuneOptions options = shared(30);
+  options.seconds = 1000;
+  std::vector<TuneProgress> told;
+  options.on_trial = [&](const TuneProgress& p) { told.push_back(p); };
+  tuner::tune_all(three(), test::avx2(), options, store, machine, {});
+  REQUIRE(told.size() == 30);
+  std::set<std::string> workloads;
+  for (int i = 0; i < 30; ++i) {
+    CHECK(told[i].trial == i + 1);
+    CHECK(told[i].failures == (i + 1) / 5);
+    CHECK(told[i].failed == ((i + 1) % 5 == 0));
+    CHECK(told[i].time_left.value() <= 1000);
+    workloads.insert(told[i].workload);
+  }
+  CHECK(workloads.size() == 3);
+}
+
+TEST_CASE("sessions that share a budget go on as the same sessions") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  TuneOptions options = shared(12);
+  tuner::tune_all(three(), test::avx2(), options, store, machine, {});
+  std::vector<records::Session> begun = store.sessions();
+  std::reverse(begun.begin(), begun.end());
+  REQUIRE(begun.size() == 3);
+  CHECK(!group_of(begun[0]).empty());
+  for (const records::Session& s : begun) {
+    CHECK(group_of(s) == group_of(begun[0]));
+    options.sessions.push_back(s.uid);
+  }
+  machine.hashes.clear();
+  tuner::tune_all(three(), test::avx2(), options, store, machine, {});
+  CHECK(store.sessions().size() == 3);
+  CHECK(store.statistics().trials == 24);
+  tuner::tune_all(three(), test::avx2(), shared(3), store, machine, {});
+  CHECK(group_of(store.sessions()[0]) != group_of(begun[0]));
 }
