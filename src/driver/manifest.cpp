@@ -5,6 +5,7 @@
 #include "codegen/llvm/version.h"
 #include "runtime/cpu_features.h"
 #include "support/error_codes/build.h"
+#include "support/json_depth.h"
 
 namespace lathe::driver {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kManifestFormat = 1;
+constexpr int kMaxBrackets = 5000;  ///< programs have up to 4000
 
 /// The constants that NAME_prepare prepares, with their positions among the tensors of NAME.
 Json prepared_json(const std::string& name, const std::vector<CKernel>& functions) {
@@ -80,6 +82,10 @@ std::string manifest_text(const std::vector<NamedWorkload>& workloads, const std
 
 Manifest read_manifest(const std::string& text, const std::string& origin) {
   Manifest out;
+  if (bracket_deeper_than(text, kMaxBrackets) > 0)
+    throw UserError(code::B005, "artefact \"" + origin +
+                                    "\": its manifest is damaged: it nests brackets more than " +
+                                    std::to_string(kMaxBrackets) + " deep");
   try {
     const Json manifest = Json::parse(text);
     if (manifest.at("lathe_artefact") != kManifestFormat || manifest.at("runtime_abi") != LATHE_RUNTIME_ABI)

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "support/json_depth.h"
+
 namespace lathe::records {
 
 namespace {
@@ -120,21 +122,8 @@ class CanonicalForm {
 }  // namespace
 
 void check_depth(std::string_view text) {
-  int depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) throw JsonError("brackets nest more than 200 deep", i + 1);
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
+  if (const std::size_t at = bracket_deeper_than(text, kMaxDepth))
+    throw JsonError("brackets nest more than 200 deep", at);
 }
 
 std::string canonical_json(std::string_view text) {

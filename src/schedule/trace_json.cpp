@@ -13,12 +13,14 @@
 
 #include "lathe/trace.h"
 #include "support/error_codes/files.h"
+#include "support/json_depth.h"
 
 namespace lathe {
 namespace {
 
 using nlohmann::ordered_json;
 constexpr int kVersion = 1;
+constexpr int kMaxBrackets = 2000;
 constexpr int kMaxDepth = kMaxExprDepth + 4;  // what is written can be read
 
 // ---- writing -----------------------------------------------------------------------------------------------------
@@ -77,10 +79,14 @@ class Reader {
  public:
   Trace read(const std::string& text) {
     ordered_json root;
+    if (bracket_deeper_than(text, kMaxBrackets) > 0)
+      fail(code::F020, "the text nests brackets more than " + std::to_string(kMaxBrackets) + " deep");
     try {
       root = ordered_json::parse(text);
-    } catch (const nlohmann::json::exception& e) {
-      fail(code::F020, std::string("the text is no JSON: ") + e.what());
+    } catch (const nlohmann::json::parse_error& e) {
+      fail(code::F020, "the text is no JSON: it breaks off or is wrong at byte " + std::to_string(e.byte));
+    } catch (const nlohmann::json::exception&) {
+      fail(code::F020, "the text is no JSON: a number in it is out of range");
     }
     if (!root.is_object() || !root.contains("format") || root["format"] != "lathe-trace") {
       fail(code::F020, "the document is no trace: \"format\" is not \"lathe-trace\"");

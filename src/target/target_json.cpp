@@ -11,6 +11,7 @@
 
 #include "lathe/target.h"
 #include "support/error_codes/target.h"
+#include "support/json_depth.h"
 #include "support/nearest.h"
 #include "target/fields.h"
 
@@ -89,6 +90,7 @@ void read_part(const std::vector<FieldRef>& fields, std::string_view part, const
 }
 
 Json parse_text(std::string_view text, const Place& place) {
+  if (bracket_deeper_than(text, 100) > 0) place.fail(code::T006, "nests brackets more than 100 deep");
   try {
     Json json = Json::parse(text);
     if (!json.is_object()) place.fail(code::T006, "is not a JSON object");

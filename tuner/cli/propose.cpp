@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "lathe/tuner.h"
+#include "support/json_depth.h"
 #include "tuner/cli/interrupt.h"
 #include "tuner/cli/verb.h"
 #include "tuner/measure/process_measurer.h"
@@ -23,6 +24,7 @@ namespace lathe::command_line {
 namespace {
 
 constexpr int kBatchFormat = 1;
+constexpr int kMaxBrackets = 2100;  ///< a trace has up to 2000
 
 struct ProposeArguments {
   std::string spec, output = "-", strategy = "evolutionary";
@@ -117,7 +119,9 @@ void read_batch(const std::string& path, std::map<std::string, Batch>& batches) 
   for (std::string line; std::getline(file, line);) {
     ++number;
     if (line.empty()) continue;
-    const nlohmann::json j = nlohmann::json::parse(line, nullptr, false);
+    const nlohmann::json j = bracket_deeper_than(line, kMaxBrackets) > 0
+                                 ? nlohmann::json()
+                                 : nlohmann::json::parse(line, nullptr, false);
     if (!j.is_object() || !j.contains("lathe_batch"))
       refuse(path, number, "no line of a batch; `lathe propose` writes those");
     if (j["lathe_batch"] != kBatchFormat)
