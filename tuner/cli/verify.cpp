@@ -53,7 +53,7 @@ int verify_folder(const Context& context, const std::string& folder, const std::
   if (context.json)
     print_json(runs);
   else
-    std::printf("%zu runs, %zu wrong\n", ran, wrong);
+    std::printf("%s, %zu wrong\n", count(static_cast<std::int64_t>(ran), "run").c_str(), wrong);
   return wrong == 0 && ran > 0 ? kDone : kFailed;
 }
 

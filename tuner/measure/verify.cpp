@@ -23,7 +23,9 @@ std::vector<std::int64_t> shape_of(const Param& p) {
     const auto extent = as_int(e);
     if (!extent)
       throw UserError(code::U020,
-                      "tuning over run-time sizes is not possible; give the workload constant sizes");
+                      "a program of run-time sizes can be built, but not measured or tuned: there is no size "
+                      "to measure it at; give it "
+                      "constant sizes");
     shape.push_back(*extent);
   }
   return shape;
@@ -163,7 +165,9 @@ Inputs::Inputs(const Program& program, Data data) : program_(program) {
   for (const Param& p : program->params) {
     if (p.role == ParamRole::Size)
       throw UserError(code::U020,
-                      "tuning over run-time sizes is not possible; give the workload constant sizes");
+                      "a program of run-time sizes can be built, but not measured or tuned: there is no size "
+                      "to measure it at; give it "
+                      "constant sizes");
     ++seed;
     if (p.role == ParamRole::Output) {
       tensors_.emplace_back();

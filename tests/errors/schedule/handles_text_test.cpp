@@ -157,6 +157,17 @@ TEST_CASE("a required condition that does not hold") {
         "  use literals and sampled factors  [LTH-S003]");
 }
 
+TEST_CASE("a trace's text that is none") {
+  const auto text = [](const std::string& json) {
+    return lathe::test::error_text([&] { Trace::from_json(json); });
+  };
+  CHECK(text("[1,2") == "trace: the text is no JSON: it breaks off or is wrong at byte 5  [LTH-F020]");
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  CHECK(text(R"({"format":"lathe-trace","version":1,"steps":)" + deep + "}") ==
+        "trace: the text is nested too deeply  [LTH-F020]");
+  CHECK(text("{}") == "trace: the document is no trace: \"format\" is not \"lathe-trace\"  [LTH-F020]");
+}
+
 TEST_CASE("a factor of another schedule") {
   Bad p;
   Schedule& s = p.s;

@@ -128,6 +128,8 @@ TEST_CASE("a target file that is not there or not JSON") {
   CHECK(json_error("{\n \"a\": 1,\n}") == "prod.target.json: line 3 is not JSON  [LTH-T006]");
   CHECK(json_error("{\"a\": 1e999}") == "prod.target.json: holds a number that is too large  [LTH-T006]");
   CHECK(json_error("[1]") == "prod.target.json: is not a JSON object  [LTH-T006]");
+  CHECK(json_error(std::string(100'000, '[') + std::string(100'000, ']')) ==
+        "prod.target.json: is nested too deeply  [LTH-T006]");
 }
 
 TEST_CASE("a target file of another format, incomplete, or with more in it") {
