@@ -30,13 +30,13 @@ void try_seeds(const std::string& name, std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("damaged specifications are refused, or are workloads") { try_seeds("spec", 800); }
+TEST_CASE("damaged specifications are refused, or are workloads") { try_seeds("spec", 400); }
 TEST_CASE("damaged targets are refused, or are targets") { try_seeds("target", 2000); }
 TEST_CASE("damaged target files are refused, or are targets") { try_seeds("target-json", 1000); }
-TEST_CASE("damaged programs are refused, or can be scheduled") { try_seeds("program", 400); }
-TEST_CASE("damaged traces are refused, or replay") { try_seeds("trace", 400); }
-TEST_CASE("damaged logs are refused, or are records") { try_seeds("log", 150); }
+TEST_CASE("damaged programs are refused, or can be scheduled") { try_seeds("program", 150); }
+TEST_CASE("damaged traces are refused, or replay") { try_seeds("trace", 200); }
+TEST_CASE("damaged logs are refused, or are records") { try_seeds("log", 60); }
 TEST_CASE("damaged databases are refused, or answer") { try_seeds("database", 100); }
-TEST_CASE("damaged manifests are refused, or are read") { try_seeds("manifest", 400); }
+TEST_CASE("damaged manifests are refused, or are read") { try_seeds("manifest", 80); }
 TEST_CASE("damaged models are refused, or predict") { try_seeds("model", 400); }
 TEST_CASE("damaged answers of workers are told apart") { try_seeds("answer", 400); }
