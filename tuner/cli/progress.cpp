@@ -11,7 +11,6 @@ namespace lathe::command_line {
 namespace {
 
 constexpr double kRenewSeconds = 0.1, kLineSeconds = 10;
-constexpr std::size_t kNameColumns = 40;  // of a specification, beside other workloads'
 
 int columns() {
   winsize size{};
@@ -51,7 +50,6 @@ std::string Progress::line(const TuneProgress& p) const {
   char text[160];
   std::snprintf(text, sizeof text, "[%*d/%d] ", width, p.trial, p.trials);
   std::string out = text;
-  if (roofline_ms_.size() > 1) out += p.workload.substr(0, kNameColumns) + ": ";
   if (p.best_ms > 0) {
     std::snprintf(text, sizeof text, "best %.4g ms", p.best_ms);
     out += text;
@@ -75,6 +73,8 @@ std::string Progress::line(const TuneProgress& p) const {
     if (!classes.empty()) out += " (" + classes + ")";
   }
   if (p.trial > 0) out += ", " + clock(seconds_left(p)) + " left";
+  if (roofline_ms_.size() > 1)
+    out += "  " + p.workload;  // last: a narrow terminal cuts it rather than a number
   return out;
 }
 

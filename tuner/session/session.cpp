@@ -275,6 +275,9 @@ void Session::finish(const std::string& reason, records::SessionState state) {
   if (over_) return;
   over_ = true;
   result_.reason = reason;
+  // Whatever used it up, a session that found nothing which works has failed.
+  const bool in_vain = result_.measured > 0 && result_.failed == result_.measured && best_ == 0;
+  if (in_vain && state == records::SessionState::Finished) state = records::SessionState::Failed;
   result_.filtered = space_.counts().by_name();
   store_.end_session(uid_, state, reason);
 }

@@ -325,6 +325,22 @@ TEST_CASE("a session whose candidates all fail ends early with the commonest err
   CHECK(store.statistics().failed == 16);
 }
 
+TEST_CASE("a session whose few candidates all fail has failed, whatever ended it") {
+  RecordStore store = RecordStore::in_memory();
+  AnalyticMeasurer machine;
+  machine.answer = [](const Candidate&) {
+    Measurement m;
+    m.failure = records::Failure::Crash;
+    return m;
+  };
+  TuneOptions options = small();
+  options.trials = 3;
+  const TuneResult r = play(matmul(), options, store, machine);
+  CHECK(r.failed == 3);
+  CHECK(r.reason == "all trials are spent");
+  CHECK(store.sessions().at(0).state == records::SessionState::Failed);
+}
+
 TEST_CASE("a lucky time makes no candidate the best: leaders are measured again, together") {
   RecordStore store = RecordStore::in_memory();
   AnalyticMeasurer machine;
