@@ -81,8 +81,10 @@ class Reader {
     ordered_json root;
     try {
       root = ordered_json::parse(text);
-    } catch (const nlohmann::json::exception& e) {
-      fail(code::F020, std::string("the text is no JSON: ") + e.what());
+    } catch (const nlohmann::json::parse_error& e) {
+      fail(code::F020, "the text is no JSON: it breaks off or is wrong at byte " + std::to_string(e.byte));
+    } catch (const nlohmann::json::exception&) {
+      fail(code::F020, "the text is no JSON: a number in it is out of range");
     }
     if (!root.is_object() || !root.contains("format") || root["format"] != "lathe-trace") {
       fail(code::F020, "the document is no trace: \"format\" is not \"lathe-trace\"");

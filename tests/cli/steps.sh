@@ -35,7 +35,7 @@ change 's/"by":\{"lathe":"[^"]*"/"by":{"lathe":"0.0.1"/' >older.jsonl
 gives 0 "$lathe" ingest older.jsonl --db older.db
 gives 0 "$lathe" db best "$w" --db older.db; says '  stale$'
 gives 0 "$lathe" db stats --db older.db; says 'stale *4'
-change 's/"host":"[^"]*"/"host":"elsewhere"/' >elsewhere.jsonl
+change 's/"host":"[^"]*"/"host":"elsewhere"/; s/"class":"[^"]*"/"class":"elsewhere"/' >elsewhere.jsonl
 gives 0 "$lathe" ingest elsewhere.jsonl --db a.db
 gives 0 "$lathe" db export --winners --db a.db -o winners.jsonl
 is "$(grep -c '"kind":"trial"' winners.jsonl)" 2 "winners of two hosts"

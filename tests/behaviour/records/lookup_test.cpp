@@ -217,6 +217,7 @@ TEST_CASE("a target with several cores is served what was tuned on as many, what
   two.provenance.host_class = host_class("a", 2);
   insert(store, one);
   Query query = query_of(key_of());
+  query.regime = Regime::Cold;
   query.threads = 2;
   Hit hit = std::get<Hit>(store.lookup(query));
   CHECK(hit.trial.p10 == 9e-4);  // better than none
