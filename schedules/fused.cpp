@@ -127,8 +127,9 @@ LATHE_WORKLOAD(transpose_batch_matmul,
                      [&](Var n, Var h, Var i, Var j) { return exp(scores(n, h, i, j) - top(n, h, i)); });
   Tensor total =
       compute("total", {b, heads, seq}, [&](Var n, Var h, Var i) { return sum(e(n, h, i, u), {u}); });
-  Tensor out = compute("out", {b, heads, seq, seq},
-                       [&](Var n, Var h, Var i, Var j) { return narrow(e(n, h, i, j) * (1.0 / total(n, h, i)), t); });
+  Tensor out = compute("out", {b, heads, seq, seq}, [&](Var n, Var h, Var i, Var j) {
+    return narrow(e(n, h, i, j) * (1.0 / total(n, h, i)), t);
+  });
   return program("transpose_batch_matmul", {q, k}, {out});
 }
 

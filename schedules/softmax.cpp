@@ -43,8 +43,9 @@ Program softmax_over(const std::string& name, const Tensor& x, std::size_t axis,
                      [&](const std::vector<Var>& at) { return exp(wide(x(at)) - top(without(at))); });
   Tensor total = compute(
       "total", kept, [&](const std::vector<Var>& at) { return sum(e(with_axes(at, reduced, {q})), {q}); });
-  Tensor out = compute("out", x.shape(),
-                       [&](const std::vector<Var>& at) { return narrow(e(at) * (1.0 / total(without(at))), t); });
+  Tensor out = compute("out", x.shape(), [&](const std::vector<Var>& at) {
+    return narrow(e(at) * (1.0 / total(without(at))), t);
+  });
   return program(name, {x}, {out});
 }
 

@@ -24,7 +24,7 @@ std::optional<std::int64_t> constant_of(Value x) {
 Value divide_by_floats(const Ops& o, bool is_unsigned, Value x, Value y) {
   Builder& b = o.b;
   const bool narrow = x->getType()->getScalarSizeInBits() <= 8;
-  const Type real = o.with_element(x->getType(), narrow ? b.getFloatTy() : b.getDoubleTy());
+  Type real = o.with_element(x->getType(), narrow ? b.getFloatTy() : b.getDoubleTy());
   auto to_real = [&](Value v) { return is_unsigned ? b.CreateUIToFP(v, real) : b.CreateSIToFP(v, real); };
   Value quotient = b.CreateFDiv(to_real(x), to_real(y));
   return is_unsigned ? b.CreateFPToUI(quotient, x->getType()) : b.CreateFPToSI(quotient, x->getType());

@@ -204,8 +204,8 @@ TEST_CASE("the name of a host class says how many threads there were") {
   CHECK(host_class("build7", 64) == "build7, 64 threads");
   CHECK(host_class("build7", 0) == "build7");
   for (std::int64_t threads : {1, 2, 64}) CHECK(threads_of(host_class("a, 3 threads", threads)) == threads);
-  for (const char* name : {"", "build7", "rack, 2", "2 threads", "a, threads", "a, -2 threads", "a, 0 threads",
-                           "a, 2 threads ", "a, 99999999999999999999 threads"})
+  for (const char* name : {"", "build7", "rack, 2", "2 threads", "a, threads", "a, -2 threads",
+                           "a, 0 threads", "a, 2 threads ", "a, 99999999999999999999 threads"})
     CHECK(threads_of(name) == 0);
 }
 

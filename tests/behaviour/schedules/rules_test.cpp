@@ -77,7 +77,8 @@ TEST_CASE("a panel of columns that lie along the reduction goes through register
   for (std::int64_t n : {31, 32, 48, 96}) {
     for (std::int64_t k : {15, 16, 40}) {
       const Program p =
-          Workload::parse("matmul(m=30,n=" + std::to_string(n) + ",k=" + std::to_string(k) + ",tb=1)").program;
+          Workload::parse("matmul(m=30,n=" + std::to_string(n) + ",k=" + std::to_string(k) + ",tb=1)")
+              .program;
       INFO(n << ", " << k);
       CHECK(check(p) == "");
       Schedule s(p);

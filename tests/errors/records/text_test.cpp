@@ -320,8 +320,9 @@ TEST_CASE("text of a miss, part by part") {
             "    crash: 2\n"
             "    timeout: 1\n");
   Trial best = store.trial("1");
-  CHECK(store.why(query_of(key_of())) == "trial 1 (" + best.uid.hex() +
-                                             "): 1000 us (p10 of 3 samples, cold, on alpha)\n"
-                                             "  = program  \n  = target   \n  = semantics\n"
-                                             "  ! time      its times are of cold caches: there are none of warm ones.\n");
+  CHECK(store.why(query_of(key_of())) ==
+        "trial 1 (" + best.uid.hex() +
+            "): 1000 us (p10 of 3 samples, cold, on alpha)\n"
+            "  = program  \n  = target   \n  = semantics\n"
+            "  ! time      its times are of cold caches: there are none of warm ones.\n");
 }
