@@ -56,8 +56,7 @@ class ProcessMeasurer final : public Measurer {
       if (options.stop && options.stop()) break;
       std::optional<Measurement> m = run(task, builds[i], options);
       if (!m) break;  // stopped
-      if (m->failure != records::Failure::None && !options_.keep_failures.empty())
-        keep_failure(options_.keep_failures, task, batch[i], *m, builds[i].object);
+      if (!alive(*m)) keep(task, batch[i], *m, builds[i].object);
       if (options.on_result) options.on_result(*m);
       results.push_back(std::move(*m));
     }
@@ -77,7 +76,10 @@ class ProcessMeasurer final : public Measurer {
       if (!take_turns(task, builds, patient, results, by_process)) return {};
     }
     for (std::size_t i = 0; i < builds.size(); ++i) {
-      if (!alive(results[i])) continue;
+      if (!alive(results[i])) {
+        if (alive(builds[i].result)) keep(task, leaders[i], results[i], builds[i].object);
+        continue;
+      }
       const Samples& middle = middle_of(by_process[i]);
       results[i].seconds = middle.seconds;
       results[i].yardstick = middle.yardstick;
@@ -146,6 +148,10 @@ class ProcessMeasurer final : public Measurer {
     std::vector<Build> builds;
     for (const Candidate& c : leaders) builds.push_back(recent_.at(c.hash));
     return builds;
+  }
+
+  void keep(const Task& task, const Candidate& candidate, const Measurement& m, const std::string& object) {
+    if (!options_.keep_failures.empty()) keep_failure(options_.keep_failures, task, candidate, m, object);
   }
 
   static bool alive(const Measurement& m) { return m.failure == records::Failure::None; }

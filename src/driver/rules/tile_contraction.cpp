@@ -155,6 +155,12 @@ class Tiling {
             counts, [&](std::int64_t n) { return n * column_tiles() >= context_.cores(); });
         best = enough == counts.end() ? counts.back() : *enough;
       }
+      // Where a block pads its rows itself, blocks are what threads share out: as many for each.
+      if (best > 1 && context_.parallel()) {
+        const auto even = std::ranges::find_if(
+            counts, [&](std::int64_t n) { return n >= best && n % context_.cores() == 0; });
+        if (even != counts.end()) best = *even;
+      }
       blocks_ = context_.choose(s_, best, counts, named("blocks"));
     }
     in_blocks_ = value_of(s_, blocks_) > 1;
@@ -296,9 +302,10 @@ class Tiling {
     s_.reorder(order);
     for (LoopRef l : tile) s_.unroll(l);
     s_.vectorize(ci);
+    // Those of a single matrix stay outside of all loops, where threads share their making; so do the blocks of rows then.
     if (!in_blocks_)
       panels_at_ = co;
-    else if (!batch.empty())
+    else if (std::ranges::any_of(batch, [&](LoopRef each) { return extent(s_, each) > 1; }))
       panels_at_ = batch.back();
   }
 

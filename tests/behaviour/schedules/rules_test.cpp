@@ -102,17 +102,40 @@ TEST_CASE("operators with few columns") {
   }
 }
 
+namespace {
+
+/// The most that two threads share out in one loop.
+std::int64_t most_shared(const Program& program) {
+  Schedule s(program);
+  apply_rules(s, Target::parse("zen3(cores=2)"));
+  std::int64_t shared = 1;
+  walk(s.program()->body, [&](const Stmt& stmt) {
+    const For* loop = stmt.as<For>();
+    if (loop && loop->for_kind == ForKind::Parallel) shared = std::max(shared, *as_int(loop->extent));
+    return true;
+  });
+  return shared;
+}
+
+}  // namespace
+
 TEST_CASE("a product of few columns is shared out among the threads") {
-  for (std::int64_t n : {3, 6, 23}) {
-    Schedule s(product(512, n, 100));
-    apply_rules(s, Target::parse("zen3(cores=2)"));
-    std::int64_t shared = 1;
-    walk(s.program()->body, [&](const Stmt& stmt) {
-      const For* loop = stmt.as<For>();
-      if (loop && loop->for_kind == ForKind::Parallel) shared = std::max(shared, *as_int(loop->extent));
-      return true;
-    });
-    CHECK(shared >= 2);
+  for (std::int64_t n : {3, 6, 23}) CHECK(most_shared(product(512, n, 100)) >= 2);
+}
+
+TEST_CASE(
+    "blocks of rows of a convolution are shared out evenly, whether its weights are known ahead or not") {
+  for (const char* spec :
+       {"conv2d(h=56,w=56,ci=64,co=64,k=1)", "conv2d(h=224,w=224,ci=3,co=64,k=7,s=2,p=3)"}) {
+    const Program known = Workload::parse(spec).program;
+    std::vector<Param> params = known->params;
+    for (Param& p : params) p.role = p.role == ParamRole::Constant ? ParamRole::Input : p.role;
+    for (const Program& p : {known, Program(known->name, params, known->temps, known->body)}) {
+      INFO(spec);
+      const std::int64_t shared = most_shared(p);
+      CHECK(shared >= 2);
+      CHECK(shared % 2 == 0);
+    }
   }
 }
 
