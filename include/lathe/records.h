@@ -64,7 +64,8 @@ struct Query {
 struct Hit {
   Trial trial;
   bool stale = false;  ///< marked so, or measured with other versions than `Query::current`
-  std::string note;  ///< what is stale and why, naming versions, and that the regime is the other; else empty
+  /// What is stale and why, naming versions; that regime or threads are not those asked for. Else empty.
+  std::string note;
 };
 
 enum class MissReason {

@@ -25,8 +25,8 @@ struct Options {
   bool quick = false, cold = false, list = false;
 };
 
-/// How often a case is set up anew. Where memory lies decides how operands share the caches, and can halve the speed of
-/// anybody.
+/// How often a case is set up anew: neighbours on a shared machine, and where memory lies, can halve the speed of anybody for
+/// a while.
 constexpr int kPlacements = 3;
 
 const std::vector<std::string> AllGroups = {"hand", "default", "math", "compile", "tuned"};

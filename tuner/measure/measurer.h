@@ -48,8 +48,8 @@ class Measurer {
                                            const MeasureOptions& options) = 0;
 
   /// Candidates that are close to one another, measured again before one is declared the best. Runs in turns where the
-  /// measurer can, so that a machine that gets faster favours none, and in several processes, so that none wins by where
-  /// its memory happened to lie. By default simply `measure`, without giving up.
+  /// measurer can, so that a machine that gets faster favours none, and in several processes, so that none wins by a lucky
+  /// one. By default simply `measure`, without giving up.
   virtual std::vector<Measurement> compare(const Task& task, std::span<const Candidate> leaders,
                                            const MeasureOptions& options);
 };

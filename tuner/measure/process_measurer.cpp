@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t kTasksKept =
     8;  ///< runners, each with its inputs and reference, of tasks that take turns
 constexpr std::size_t kBinariesKept = 65536;
-/// Where a process's memory lies decides how its operands share the caches, and can halve its speed: leaders are timed
-/// in several.
+/// Neighbours on a shared machine, and where memory lies, can halve the speed of a process for longer than its turn:
+/// leaders are timed in several.
 constexpr int kProcesses = 3;
 constexpr int kTurns = 2;               ///< in each of them
 constexpr double kStartSeconds = 1800;  ///< for the unscheduled program

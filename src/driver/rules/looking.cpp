@@ -53,6 +53,12 @@ std::size_t loop_count(const Schedule& s, BlockRef b) { return s.fork().loops(b)
 
 std::vector<BlockRef> consumers_of(const Schedule& s, BlockRef b) { return s.fork().consumers(b); }
 
+double bytes_of(const Buffer& buffer) {
+  double bytes = buffer->dtype.bytes();
+  for (const Expr& e : buffer->shape) bytes *= static_cast<double>(as_int(e).value_or(1));
+  return bytes;
+}
+
 double iterations(const Schedule& s, BlockRef b) {
   Schedule look = s.fork();
   double product = 1;

@@ -78,6 +78,8 @@ std::vector<BlockRef> consumers_of(const Schedule& s, BlockRef b);
 double iterations(const Schedule& s, BlockRef b);
 bool writes_output(const Schedule& s, BlockRef b);
 bool has_loop_of_kind(const Schedule& s, BlockRef b, ForKind kind);
+/// Extents that are known at run time only count once.
+double bytes_of(const Buffer& buffer);
 /// The value of a constant or of a decided factor.
 std::int64_t value_of(const Schedule& s, const Expr& factor);
 /// Positions of the block's spatial variables.

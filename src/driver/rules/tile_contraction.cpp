@@ -174,7 +174,7 @@ class Tiling {
     const double room = static_cast<double>(context_.second_level_bytes()) / 2;
     double rows = 0, panels = 0;
     for (std::size_t r = 0; r < block().reads.size(); ++r)
-      (r == c_.vector_read ? panels : rows) += bytes(block().reads[r].buffer);
+      (r == c_.vector_read ? panels : rows) += bytes_of(block().reads[r].buffer);
     const std::int64_t tile = value_of(s_, outer_row_ ? outer_rows_ : rows_);
     const std::int64_t tiles = (domain(block(), blocked_) + tile - 1) / tile;
     double other_rows = 1;  // they go outside the blocks, each with blocks of its own
@@ -198,11 +198,6 @@ class Tiling {
   std::int64_t column_tiles() const {
     const std::int64_t width = value_of(s_, columns_);
     return (domain(block(), c_.column) + width - 1) / width;
-  }
-  static double bytes(const Buffer& buffer) {
-    double product = buffer->dtype.bytes();
-    for (const Expr& e : buffer->shape) product *= static_cast<double>(as_int(e).value_or(1));
-    return product;
   }
 
   /// The vector operand as panels of the tile's width, zeros beyond the last column; those of one matrix of a batch together.

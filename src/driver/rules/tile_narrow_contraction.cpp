@@ -41,7 +41,7 @@ bool applies(Schedule& s, BlockRef b, const Context& context) {
   const bool narrow = 2 * domain(block, c->column) <= l ||
                       (3 * domain(block, c->column) <= 2 * l && depth(block) >= kLongSums * l);
   if (!narrow || last.kind != IterKind::Reduce || steps % l != 0 || steps < 2 * l ||
-      steps == domain(block, c->column) || !reduced_dimension(block, *c))
+      !reduced_dimension(block, *c))
     return false;
   return std::ranges::all_of(block.reads, [&](const BufferRegion& r) {
     return &r == &block.reads[c->vector_read] || !mentions(r, last.var) ||

@@ -119,6 +119,25 @@ std::int64_t most_shared(const Program& program) {
 
 }  // namespace
 
+TEST_CASE("only large results of programs that do not fit the last cache bypass it") {
+  const auto streams = [](const char* spec) {
+    Schedule s(Workload::parse(spec).program);
+    apply_rules(s, test::avx2());
+    for (BlockRef b : s.blocks()) {
+      const Store* store = s.get(b).body.as<Store>();
+      if (store && store->streaming) return true;
+    }
+    return false;
+  };
+  const std::int64_t lines =
+      test::avx2().cpu().last_level_bytes() / 4096;  // rows of 1024 that fill the cache
+  const auto softmax = [&](std::int64_t rows) { return "softmax(m=" + std::to_string(rows) + ",n=1024)"; };
+  CHECK(streams(softmax(lines).c_str()));
+  CHECK(streams(softmax(lines / 2).c_str()));  // with the operand
+  CHECK_FALSE(streams(softmax(lines / 2 - 8).c_str()));
+  CHECK_FALSE(streams(("dense(m=1,n=1024,k=" + std::to_string(2 * lines) + ",act=1)").c_str()));
+}
+
 TEST_CASE("a product of few columns is shared out among the threads") {
   for (std::int64_t n : {3, 6, 23}) CHECK(most_shared(product(512, n, 100)) >= 2);
 }
