@@ -11,6 +11,7 @@
 // What remains guarded is skipped where it has nothing to do: the test is repeated, for all iterations at once, before the loops.
 
 #include <algorithm>
+#include <ranges>
 
 #include "arith/checked.h"
 #include "lower/bounded_mutator.h"
@@ -95,12 +96,15 @@ class Partition : public BoundedMutator {
     analyzer_.bind_extent(n.var, n.extent);
     const std::optional<std::int64_t> extent = as_int(n.extent);
     const bool cuttable = n.for_kind == ForKind::Serial || n.for_kind == ForKind::Parallel;
+    if (!cuttable) {
+      if (const auto split = spare_masks(self)) return *split;
+    }
     if (extent && cuttable && *extent > 1 && depth_ < kMaxDepth) {
       const Interval steady = steady_range(n, *extent);
       const bool whole = steady.low == 0 && steady.high == *extent;
       if (!steady.empty() && !whole && size_of(n.body) <= kMaxBodyStatements) return cut(n, *extent, steady);
     }
-    return unless_idle(with_body(self, mutate(n.body)));
+    return unless_idle(with_body(self, inside(n.var, n.body)));
   }
 
   /// Guards proved by the ranges of the loops vanish here, which is the point of the cut.
@@ -121,6 +125,57 @@ class Partition : public BoundedMutator {
   }
 
  private:
+  /// The body of a loop.
+  Stmt inside(const Var& v, const Stmt& body) {
+    around_.push_back(v);
+    Stmt out = mutate(body);
+    around_.pop_back();
+    return out;
+  }
+
+  /// A nest of unrolled loops and lanes around guarded stores, in two forms: one for where a loop around it leaves no lane
+  /// to mask. Nothing when there is no such loop.
+  std::optional<Stmt> spare_masks(const Stmt& nest) {
+    std::vector<Var> lanes;
+    const Stmt* at = &nest;
+    while (const For* loop = at->as<For>()) {
+      if (loop->for_kind != ForKind::Unrolled && loop->for_kind != ForKind::Vectorized) return std::nullopt;
+      if (loop->for_kind == ForKind::Vectorized) lanes.push_back(loop->var);
+      analyzer_.bind_extent(loop->var, loop->extent);
+      at = &loop->body;
+    }
+    const If* guard = at->as<If>();
+    if (!guard || guard->else_case.defined() || !is_index_test(guard->condition)) return std::nullopt;
+    for (const Expr& c : arith::conjuncts(guard->condition)) {
+      if (!std::ranges::any_of(lanes, [&](const Var& v) { return mentions(c, v); })) continue;
+      if (analyzer_.can_prove(c)) continue;
+      for (const Var& v : std::views::reverse(around_)) {
+        if (!mentions(c, v)) continue;
+        if (auto split = split_by(v, c, nest)) return split;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// `nest` where `v` alone makes the condition true, and where it does not; nothing when one of the two is all there is.
+  std::optional<Stmt> split_by(const Var& v, const Expr& condition, const Stmt& nest) {
+    const arith::ConstBound range = analyzer_.bound(v);
+    if (arith::is_inf(range.min) || arith::is_inf(range.max)) return std::nullopt;
+    const std::optional<Interval> free = satisfied_range(condition, v, range.max + 1);
+    if (!free || free->low > range.min || free->high <= range.min || free->high > range.max)
+      return std::nullopt;
+    auto within = [&](std::int64_t low, std::int64_t high, const Stmt& s) {
+      analyzer_.bind(v, {make_index(low), make_index(high - low)});
+      return mutate(s);
+    };
+    const Stmt all = within(range.min, free->high, nest);
+    Stmt rest = renew(nest);
+    if (free->high == range.max) rest = substitute(rest, {{v.node(), make_index(range.max)}});
+    rest = within(free->high, range.max + 1, rest);
+    analyzer_.bind(v, {make_index(range.min), make_index(range.max + 1 - range.min)});
+    return make_stmt<If>(Expr(v) < make_index(free->high), all, rest);
+  }
+
   /// A loop that does nothing unless a guard inside holds is skipped where no iteration of it can make that guard true.
   Stmt unless_idle(const Stmt& s) {
     std::vector<Var> inside;
@@ -305,7 +360,7 @@ class Partition : public BoundedMutator {
       const Var v = loop.var.renamed(loop.var.name());
       analyzer_.bind_extent(v, make_index(piece.high - piece.low));
       Stmt body =
-          mutate(renew(substitute(loop.body, {{loop.var.node(), arith::add(v, make_index(piece.low))}})));
+          inside(v, renew(substitute(loop.body, {{loop.var.node(), arith::add(v, make_index(piece.low))}})));
       out.push_back(make_stmt<For>(v, make_index(piece.high - piece.low), loop.for_kind, body, loop.axis,
                                    loop.annotations));
     }
@@ -314,19 +369,20 @@ class Partition : public BoundedMutator {
 
   Stmt choose(const For& loop, std::int64_t extent, Interval steady) {
     analyzer_.bind(loop.var, {make_index(steady.low), make_index(steady.high - steady.low)});
-    const Stmt free = mutate(loop.body);
+    const Stmt free = inside(loop.var, loop.body);
     if (steady.low == 0)
       analyzer_.bind(loop.var, {make_index(steady.high), make_index(extent - steady.high)});
     else
       analyzer_.bind_extent(loop.var, make_index(extent));
-    const Stmt guarded = mutate(renew(loop.body));
+    const Stmt guarded = inside(loop.var, renew(loop.body));
     analyzer_.bind_extent(loop.var, make_index(extent));
-    Expr inside = steady.low > 0 ? Expr(loop.var) >= make_index(steady.low) : true_expr();
-    if (steady.high < extent) inside = arith::conjunction(inside, Expr(loop.var) < make_index(steady.high));
-    return make_stmt<For>(loop.var, loop.extent, loop.for_kind, make_stmt<If>(inside, free, guarded),
-                          loop.axis, loop.annotations);
+    Expr here = steady.low > 0 ? Expr(loop.var) >= make_index(steady.low) : true_expr();
+    if (steady.high < extent) here = arith::conjunction(here, Expr(loop.var) < make_index(steady.high));
+    return make_stmt<For>(loop.var, loop.extent, loop.for_kind, make_stmt<If>(here, free, guarded), loop.axis,
+                          loop.annotations);
   }
 
+  std::vector<Var> around_;  ///< the loops around, outermost first
   int depth_ = 0;
 };
 
