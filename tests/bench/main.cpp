@@ -4,13 +4,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "harness/measure.h"
 #include "harness/operators.h"
 #include "harness/placement.h"
 #include "harness/report.h"
+#include "lathe/tuner.h"
 
 namespace lathe::bench {
 
@@ -20,8 +24,9 @@ struct Options {
   std::vector<std::string> groups;
   std::string json, markdown, db;
   std::vector<std::string> keys;
+  std::vector<Case> cases;  ///< instead of a group's own
   std::vector<int> threads;
-  int samples = 12;
+  int samples = 12, trials = 0;
   bool quick = false, cold = false, list = false;
 };
 
@@ -54,6 +59,7 @@ struct Field {
       : problem(make_problem(what, threads)) {
     problem.patient = patient;
     problem.records = options.db;
+    problem.trials = options.trials;
     callables = make_peers(problem);
     peers = callables.size();
     if (auto ours = make_ours(group, problem)) callables.push_back(std::move(*ours));
@@ -110,14 +116,29 @@ std::vector<Row> measure_group(const std::string& group, const Options& options,
     std::cout << table_line(row, ceilings) << std::endl;
     rows.push_back(std::move(row));
   };
+  const std::vector<Case> cases = options.cases.empty() ? cases_of(group, options.quick) : options.cases;
   for (int threads : options.threads) {
-    for (const Case& what : cases_of(group, options.quick)) {
+    for (const Case& what : cases) {
       if (options.keys.empty() || std::ranges::count(options.keys, what.key) > 0)
         show(measure_case(group, what, threads, sampling, options));
     }
+    if (!options.cases.empty()) continue;
     for (Row& row : run_measurements(group, {options.quick, threads})) show(std::move(row));
   }
   return rows;
+}
+
+/// The database of group `tuned` where none is named: beside this program, with the winners that come with Lathe.
+std::string own_database() {
+  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::string path = (here / "tuned.db").string();
+  RecordStore store = RecordStore::open(path, store_options());
+  for (const auto& log : std::filesystem::directory_iterator(LATHE_TUNELOGS)) {
+    if (log.path().extension() != ".jsonl") continue;
+    std::ifstream in(log.path());
+    store.import_lines(in, log.path().string());
+  }
+  return path;
 }
 
 int run(const Options& options) {
@@ -168,15 +189,26 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace lathe::bench;
+  if (const std::optional<int> done = lathe::serve_as_worker(argv[argc - 1])) return *done;
   start_without_overrides(argv);
   Options options;
+  std::vector<std::string> cases;
+  std::optional<int> trials;
   CLI::App app(
       "Measures Lathe's kernels against OpenBLAS, BLIS, oneDNN, Eigen and Halide, interleaved in one run.\n"
       "Exit code 1: an implementation's output disagreed with the others'.");
   app.add_option("--group", options.groups, "hand, default, math, compile, tuned (default: all)")
       ->check(CLI::IsMember(AllGroups));
   app.add_option("--key", options.keys, "only this operator, e.g. C2D; may be given again");
-  app.add_option("--db", options.db, "the database whose best schedules group tuned measures");
+  app.add_option("--case", cases,
+                 "KEY:1,2,3 instead of the built-in ones (--list tells the parameters), e.g. "
+                 "GMM:1,300,200,100; may be given again");
+  app.add_option(
+      "--db", options.db,
+      "the database whose best schedules group tuned measures (default: tuned.db beside this program)");
+  app.add_option("--trials", trials,
+                 "group tuned tunes what the database does not know with so many (default: 64; 0 with --db)")
+      ->check(CLI::Range(0, 100000));
   app.add_option("--threads", options.threads, "numbers of threads (default: 1 and 2)")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
@@ -190,7 +222,9 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "write ceilings and rows to this file");
   app.add_option("--markdown", options.markdown, "refresh the sections of this page");
   CLI11_PARSE(app, argc, argv);
-  if (options.groups.empty()) options.groups = AllGroups;
+  if (options.groups.empty())
+    options.groups = cases.empty() ? AllGroups : std::vector<std::string>{"default", "tuned"};
+  options.trials = trials.value_or(options.db.empty() ? 64 : 0);
   const int cpus = static_cast<int>(allowed_cpus().size());
   if (options.threads.empty())
     options.threads = options.quick || cpus < 2 ? std::vector<int>{1} : std::vector<int>{1, 2};
@@ -201,6 +235,12 @@ int main(int argc, char** argv) {
     }
   }
   try {
+    for (const std::string& text : cases) {
+      const std::vector<Case> variants = parse_cases(text);
+      options.cases.insert(options.cases.end(), variants.begin(), variants.end());
+    }
+    if (options.db.empty() && std::ranges::count(options.groups, "tuned") > 0 && !options.list)
+      options.db = own_database();
     return run(options);
   } catch (const std::exception& error) {
     std::cerr << "bench: " << error.what() << "\n";

@@ -1,7 +1,9 @@
 #include "operators.h"
 
 #include <algorithm>
+#include <charconv>
 #include <stdexcept>
+#include <string_view>
 
 namespace lathe::bench {
 
@@ -108,6 +110,12 @@ Operator resnet50() {
 // BERT-base's products, the batched ones of its attention, and ResNet-50's last layer, as (B,N,M,K).
 const std::vector<Shape> NetworkProducts = {{1, 128, 768, 768}, {1, 128, 3072, 768}, {1, 128, 768, 3072},
                                             {12, 128, 128, 64}, {12, 128, 64, 128},  {1, 1, 1000, 2048}};
+
+bool is_convolution(const std::string& key) {
+  static const std::vector<std::string> convolutions = {"C1D", "C2D", "C3D", "GRP", "DIL", "DEP",
+                                                        "T2D", "R50", "CBR", "RES", "CMP"};
+  return std::ranges::count(convolutions, key) > 0;
+}
 
 void add(Problem& p, const char* name, Shape shape, bool constant = false) {
   Buffer buffer(element_count(shape));
@@ -224,31 +232,88 @@ std::vector<Operator> operators_of(const std::string& group) {
   return {};
 }
 
+namespace {
+
+void add_variants(std::vector<Case>& cases, const Operator& op, const Shape& params, bool plain) {
+  if (plain || !op.has_constants) cases.push_back({op.key, params, false});
+  if (op.has_constants) cases.push_back({op.key, params, true});
+}
+
+const Operator& operator_named(const std::string& key) {
+  static const std::vector<Operator> known = operators_of("tuned");
+  const auto op = std::ranges::find(known, key, &Operator::key);
+  if (op != known.end()) return *op;
+  std::string keys;
+  for (const Operator& o : known) keys += " " + o.key;
+  throw std::runtime_error("there is no operator \"" + key + "\"; there are" + keys);
+}
+
+std::int64_t parse_number(std::string_view text) {
+  std::int64_t value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || value < 0 || value > 1 << 24)
+    throw std::runtime_error("\"" + std::string(text) + "\" is no extent from 0 to 2^24");
+  return value;
+}
+
+/// Throws unless the operator makes sense with the parameters.
+void check_case(const Operator& op, const Case& what) {
+  const auto refuse = [&](const std::string& why) {
+    throw std::runtime_error(op.key + "(" + op.parameters + ") cannot be " + what.text() + ": " + why);
+  };
+  const std::int64_t expected = 1 + std::ranges::count(op.parameters, ',');
+  if (std::ssize(what.params) != expected) refuse("it has " + std::to_string(expected) + " parameters");
+  const bool padded = op.parameters.ends_with(",p");
+  for (std::size_t i = 0; i < what.params.size(); ++i) {
+    const bool may_be_zero = padded && i + 1 == what.params.size();
+    if (what.params[i] == 0 && !may_be_zero) refuse("an extent is 0");
+  }
+  if (is_convolution(op.key)) {
+    const Convolution c = convolution_of(what);
+    if (c.channels_in % c.groups != 0 || c.channels_out % c.groups != 0)
+      refuse("the channels are not divided by " + std::to_string(c.groups) + " groups");
+    if (std::ranges::min(c.out) < 1) refuse("the kernel is larger than the image");
+  }
+}
+
+}  // namespace
+
+std::vector<Case> parse_cases(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos)
+    throw std::runtime_error("a case is written KEY:1,2,3, not \"" + text + "\"");
+  const Operator& op = operator_named(text.substr(0, colon));
+  Case what{op.key, {}, false};
+  for (std::size_t begin = colon + 1; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    what.params.push_back(parse_number(std::string_view(text).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  check_case(op, what);
+  std::vector<Case> cases;
+  add_variants(cases, op, what.params, true);
+  return cases;
+}
+
 std::vector<Case> cases_of(const std::string& group, bool quick) {
   std::vector<Case> cases;
   for (const Operator& op : operators_of(group)) {
     std::size_t kept = 0;
     for (const Shape& params : op.cases) {
-      Case what{op.key, params, false};
       if (quick && (kept == 2 || (group != "hand" && op.key == "C3D" && params[2] == 224))) continue;
       ++kept;
-      if (!quick || !op.has_constants) cases.push_back(what);
-      if (op.has_constants) {
-        what.prepared = true;
-        cases.push_back(what);
-      }
+      add_variants(cases, op, params, !quick);
     }
   }
   return cases;
 }
 
 Problem make_problem(const Case& what, int threads) {
-  static const std::vector<std::string> convolutions = {"C1D", "C2D", "C3D", "GRP", "DIL", "DEP",
-                                                        "T2D", "R50", "CBR", "RES", "CMP"};
   Problem p;
   p.what = what;
   p.threads = threads;
-  if (std::find(convolutions.begin(), convolutions.end(), what.key) != convolutions.end()) {
+  if (is_convolution(what.key)) {
     convolution_problem(p);
   } else if (!product_problem(p)) {
     streaming_problem(p);

@@ -42,6 +42,9 @@ struct Operator {
 
 /// The operators of a group (hand, default, math, tuned); empty for a group that has none.
 std::vector<Operator> operators_of(const std::string& group);
+/// The cases of a text "KEY:1,2,3", as many as variants (plain, prepared) of the operator. Throws std::runtime_error when
+/// there is no such operator, or its parameters are not those of a case.
+std::vector<Case> parse_cases(const std::string& text);
 /// The cases of a group, in order; `quick` keeps a few small ones of each operator.
 std::vector<Case> cases_of(const std::string& group, bool quick);
 /// Fills and counts a case's operands.

@@ -55,4 +55,11 @@ Placement::Placement(int threads) : threads_(threads) {
 
 Placement::~Placement() { pin(0, allowed_cpus()); }
 
+CpuLimit::CpuLimit(int cpus) {
+  const std::vector<int>& all = allowed_cpus();
+  pin(0, {all.begin(), all.begin() + std::min<std::ptrdiff_t>(cpus, std::ssize(all))});
+}
+
+CpuLimit::~CpuLimit() { pin(0, allowed_cpus()); }
+
 }  // namespace lathe::bench

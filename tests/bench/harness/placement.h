@@ -25,4 +25,13 @@ class Placement {
   int threads_;
 };
 
+/// While it lives, the calling thread may use the first so many of the allowed CPUs, as may the processes it starts.
+class CpuLimit {
+ public:
+  explicit CpuLimit(int cpus);
+  ~CpuLimit();
+  CpuLimit(const CpuLimit&) = delete;
+  CpuLimit& operator=(const CpuLimit&) = delete;
+};
+
 }  // namespace lathe::bench

@@ -8,7 +8,10 @@ namespace lathe::bench {
 
 std::int64_t element_count(const Shape& shape) {
   std::int64_t count = 1;
-  for (std::int64_t extent : shape) count *= extent;
+  for (std::int64_t extent : shape) {
+    if (__builtin_mul_overflow(count, extent, &count))
+      throw std::runtime_error("an operand is too large for any memory");
+  }
   return count;
 }
 

@@ -60,6 +60,7 @@ struct Problem {
   Case what;
   int threads = 1;
   std::string records;   ///< the database of tuned schedules; empty: none
+  int trials = 0;        ///< to tune with what has no record for so many threads; 0: only replay
   bool patient = false;  ///< peers that take minutes to get ready (an autoscheduler's search) may take part
   std::vector<Operand> operands;
   Shape output;

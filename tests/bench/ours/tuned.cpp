@@ -1,7 +1,8 @@
-// Group `tuned`: the best schedule of each workload that the database of `--db` has a record of.
+// Group `tuned`: the best schedule that the database knows of each workload; what it does not know is tuned before.
 
 #include <filesystem>
 
+#include "../harness/placement.h"
 #include "kernel.h"
 #include "lathe/tuner.h"
 #include "specs.h"
@@ -19,23 +20,52 @@ int trials_of(const RecordStore& store, const records::Key& key) {
   return 0;
 }
 
-std::optional<Callable> tuned_kernel(const Problem& p) {
-  const std::optional<Workload> workload = workload_of(p.what);
-  if (!workload || p.records.empty()) return std::nullopt;
-  if (!std::filesystem::exists(p.records))
-    throw std::runtime_error("there is no database \"" + p.records + "\"");
-  records::OpenOptions read_only;
-  read_only.mode = records::OpenMode::ReadOnly;
-  const RecordStore store = RecordStore::open(p.records, read_only);
-  const Target target = Target::host();
-  const records::Key key = record_key(*workload, target);
-  records::Query query = record_query(*workload, target);
+/// The best record, and whether it was timed on as many threads as the problem asks for.
+struct Known {
+  std::optional<records::Trial> trial;
+  bool same_threads = false;
+};
+
+Known best_of(const RecordStore& store, const Workload& workload, const Target& target, const Problem& p) {
+  records::Query query = record_query(workload, target);
   query.threads = p.threads;
   const records::Lookup found = store.lookup(query);
   const auto* hit = std::get_if<records::Hit>(&found);
-  if (hit == nullptr) return std::nullopt;
-  Callable callable = kernel_callable(p, replay(*workload, hit->trial));
-  callable.trials = trials_of(store, key);
+  if (hit == nullptr) return {};
+  return {hit->trial, records::threads_of(hit->trial.provenance.host_class) == p.threads};
+}
+
+RecordStore open_store(const Problem& p) {
+  records::OpenOptions options = store_options();
+  if (p.trials == 0) {
+    if (!std::filesystem::exists(p.records))
+      throw std::runtime_error("there is no database \"" + p.records + "\"");
+    options.mode = records::OpenMode::ReadOnly;
+  }
+  return RecordStore::open(p.records, options);
+}
+
+void tune_now(const Workload& workload, const Problem& p, RecordStore& store) {
+  const CpuLimit limit(p.threads);  // a session tunes for the CPUs that it may use
+  TuneOptions options;
+  options.trials = p.trials;
+  options.worker_command = std::filesystem::read_symlink("/proc/self/exe").string();
+  tune(workload, Target::host(), options, store);
+}
+
+std::optional<Callable> tuned_kernel(const Problem& p) {
+  const std::optional<Workload> workload = workload_of(p.what);
+  if (!workload || p.records.empty()) return std::nullopt;
+  RecordStore store = open_store(p);
+  const Target target = Target::host();
+  Known best = best_of(store, *workload, target, p);
+  if (p.trials > 0 && !best.same_threads) {
+    tune_now(*workload, p, store);
+    best = best_of(store, *workload, target, p);
+  }
+  if (!best.trial) return std::nullopt;
+  Callable callable = kernel_callable(p, replay(*workload, *best.trial));
+  callable.trials = trials_of(store, record_key(*workload, target));
   return callable;
 }
 
