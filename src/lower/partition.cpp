@@ -158,7 +158,7 @@ class Partition : public BoundedMutator {
   }
 
   /// `nest` where `v` alone makes the condition true, and where it does not; nothing when one of the two is all there is.
-  std::optional<Stmt> split_by(const Var& v, const Expr& condition, const Stmt& nest) {
+  std::optional<Stmt> split_by(Var v, const Expr& condition, const Stmt& nest) {
     const arith::ConstBound range = analyzer_.bound(v);
     if (arith::is_inf(range.min) || arith::is_inf(range.max)) return std::nullopt;
     const std::optional<Interval> free = satisfied_range(condition, v, range.max + 1);
