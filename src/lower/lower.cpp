@@ -22,6 +22,7 @@ const std::vector<Pass>& passes(const Target&) {
       {"unroll", "repeat the bodies of unrolled loops", unroll},
       {"legalize", "compute f16 and bf16 arithmetic in f32", legalize},
       {"cleanup", "simplify expressions, drop what does nothing", simplify},
+      {"unmask", "let the vectors of local buffers be whole", unmask},
       {"narrow", "32-bit subscripts where the whole index arithmetic fits", narrow},
   };
   return table;

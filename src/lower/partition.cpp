@@ -7,7 +7,7 @@
 // The cut is made at the outermost loop for which a range of iterations satisfies guards below it whatever the inner loops
 // do, so that everything inside, vectors included, is free of masks there. Only guards of the innermost loops count: what
 // a copy of the code saves elsewhere (the store behind a reduction) is not worth compiling it. A parallel loop is not cut (two launches cost
-// more than a test): its body chooses between the free and the guarded form. At most eight copies of a statement arise.
+// more than a test): its body chooses between the free and the guarded form. At most eight copies of a statement arise, sixteen where that spares masks.
 // What remains guarded is skipped where it has nothing to do: the test is repeated, for all iterations at once, before the loops.
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace lathe::lower {
 namespace {
 
-constexpr int kMaxDepth = 3;             ///< nested cuts: 2^3 copies
+constexpr int kMaxDepth = 3;             ///< nested cuts, one more where it spares masks: 2^3 copies
 constexpr int kMaxBodyStatements = 512;  ///< larger bodies are not copied
 constexpr std::int64_t kFar = std::int64_t{1} << 60;
 
@@ -99,7 +99,9 @@ class Partition : public BoundedMutator {
     if (!cuttable) {
       if (const auto split = spare_masks(self)) return *split;
     }
-    if (extent && cuttable && *extent > 1 && depth_ < kMaxDepth) {
+    // A mask costs more than a test: the loop that spares it may be cut below all others.
+    if (extent && cuttable && *extent > 1 &&
+        (depth_ < kMaxDepth || (depth_ == kMaxDepth && masks_lanes(n)))) {
       const Interval steady = steady_range(n, *extent);
       const bool whole = steady.low == 0 && steady.high == *extent;
       if (!steady.empty() && !whole && size_of(n.body) <= kMaxBodyStatements) return cut(n, *extent, steady);
@@ -131,6 +133,24 @@ class Partition : public BoundedMutator {
     Stmt out = mutate(body);
     around_.pop_back();
     return out;
+  }
+
+  /// Is there a guard in the innermost loops that the loop has to do with and that differs between lanes?
+  bool masks_lanes(const For& loop) {
+    std::vector<Var> lanes;
+    bool found = false;
+    each_hot_guard(
+        loop.body, deepest(loop.body),
+        [&](const For& f) {
+          if (f.for_kind == ForKind::Vectorized) lanes.push_back(f.var);
+        },
+        [&](const Expr& condition) {
+          for (const Expr& c : arith::conjuncts(condition)) {
+            found |= mentions(c, loop.var) &&
+                     std::ranges::any_of(lanes, [&](const Var& v) { return mentions(c, v); });
+          }
+        });
+    return found;
   }
 
   /// A nest of unrolled loops and lanes around guarded stores, in two forms: one for where a loop around it leaves no lane

@@ -17,6 +17,7 @@ Program simplify(const Program&, const Target&, const Options&);
 Program partition(const Program&, const Target&, const Options&);
 Program vectorize(const Program&, const Target&, const Options&);
 Program unroll(const Program&, const Target&, const Options&);
+Program unmask(const Program&, const Target&, const Options&);
 Program legalize(const Program&, const Target&, const Options&);
 Program narrow(const Program&, const Target&, const Options&);
 

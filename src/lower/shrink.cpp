@@ -4,9 +4,11 @@
 //       for a in 0..8: T[i*8 + a, …] = …    =>     for a in 0..8: T[a, …] = …
 //
 // A dimension whose accessed range does not have a constant extent relative to the loops round the allocation keeps its
-// full size.
+// full size. The rows of a local buffer are made as long as the vectors that will hold them: seven lanes take eight, so that a
+// vector of one row overlaps no other and all of them may live in registers.
 
 #include <algorithm>
+#include <bit>
 
 #include "arith/block_access.h"
 #include "lower/bounded_mutator.h"
@@ -47,7 +49,9 @@ class AccessedRegion : public Visitor {
 
 class Shrinking : public BoundedMutator {
  public:
-  using BoundedMutator::BoundedMutator;
+  Shrinking(const Program& program, const Target& target) : BoundedMutator(program) {
+    if (const auto* cpu = std::get_if<CpuTarget>(&target.device)) vector_bits_ = cpu->vector_bits;
+  }
 
  protected:
   using BoundedMutator::mutate_node;
@@ -102,7 +106,7 @@ class Shrinking : public BoundedMutator {
 
   void plan(const Buffer& buffer, const BufferRegion& region) {
     std::vector<Expr> shape = buffer->shape, offsets(shape.size(), Expr(0));
-    bool smaller = false;
+    bool changed = false;
     for (std::size_t d = 0; d < region.ranges.size(); ++d) {
       std::optional<std::int64_t> extent = as_int(region.ranges[d].extent);
       if (!extent) {
@@ -113,9 +117,24 @@ class Shrinking : public BoundedMutator {
       if (!extent || (full && *extent >= *full)) continue;
       shape[d] = make_index(std::max<std::int64_t>(*extent, 0));
       offsets[d] = region.ranges[d].min;
-      smaller = true;
+      changed = true;
     }
-    if (smaller) plans_.emplace(buffer.get(), Plan{reshaped(buffer, std::move(shape)), std::move(offsets)});
+    if (buffer->scope == Scope::Local && !shape.empty() && buffer->strides.empty()) {
+      const std::optional<std::int64_t> row = as_int(shape.back());
+      if (const std::int64_t whole = row ? whole_vectors(*row, buffer->dtype) : 0; row && whole > *row) {
+        shape.back() = make_index(whole);
+        changed = true;
+      }
+    }
+    if (changed) plans_.emplace(buffer.get(), Plan{reshaped(buffer, std::move(shape)), std::move(offsets)});
+  }
+
+  /// The lanes that a row of so many elements takes.
+  std::int64_t whole_vectors(std::int64_t row, DataType type) const {
+    const std::int64_t lanes = vector_bits_ / (8 * type.bytes());
+    if (lanes < 2 || row < 2) return row;
+    if (row < lanes) return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(row)));
+    return (row + lanes - 1) / lanes * lanes;
   }
 
   static std::vector<Expr> shifted(std::vector<Expr> indices, const Plan& plan) {
@@ -124,12 +143,13 @@ class Shrinking : public BoundedMutator {
   }
 
   std::unordered_map<const BufferNode*, Plan> plans_;
+  std::int64_t vector_bits_ = 0;
 };
 
 }  // namespace
 
-Program shrink(const Program& program, const Target&, const Options&) {
-  return program.with_body(Shrinking(program).mutate(program->body));
+Program shrink(const Program& program, const Target& target, const Options&) {
+  return program.with_body(Shrinking(program, target).mutate(program->body));
 }
 
 }  // namespace lathe::lower

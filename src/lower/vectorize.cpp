@@ -104,6 +104,10 @@ class LaneRewriter : public Mutator {
     return make_stmt<Store>(buffer_for(n.buffer), value, std::vector<Expr>{*index}, mask_, n.streaming);
   }
   Stmt mutate_node(const If& n, const Stmt&) override {
+    if (!n.else_case.defined()) {
+      if (const auto [uniform, rest] = by_lanes(n.condition); !is_true(uniform) && !is_true(rest))
+        return make_stmt<If>(uniform, mutate(make_stmt<If>(rest, n.then_case, Stmt())), Stmt());
+    }
     const Expr c = mutate(n.condition);
     if (!c.dtype().is_vector()) {
       return make_stmt<If>(c, mutate(n.then_case), n.else_case.defined() ? mutate(n.else_case) : Stmt());
@@ -168,6 +172,16 @@ class LaneRewriter : public Mutator {
     if (k == 0) return std::nullopt;
     return ramp(arith::simplify(arith::add(form->rest, arith::mul(make_index(k), base_))), make_index(k),
                 lanes_);
+  }
+
+  /// What of the condition is the same for all lanes and reads nothing, and the rest.
+  std::pair<Expr, Expr> by_lanes(const Expr& condition) {
+    Expr uniform = true_expr(), rest = true_expr();
+    for (const Expr& c : arith::conjuncts(condition)) {
+      Expr& part = has_load(c) || mutate(c).dtype().is_vector() ? rest : uniform;
+      part = arith::conjunction(part, c);
+    }
+    return {uniform, rest};
   }
 
   Expr logical(const Binary& n, const Expr& self) {

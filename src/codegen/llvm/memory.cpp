@@ -225,6 +225,24 @@ Value Emitter::load_strided(const Access& access) {
   return result;
 }
 
+namespace {
+
+/// The lanes of a mask when they are known now.
+std::optional<std::vector<bool>> known_lanes(Value mask) {
+  const auto* constant = ::llvm::dyn_cast<::llvm::Constant>(mask);
+  if (!constant) return std::nullopt;
+  std::vector<bool> out;
+  for (int lane = 0; lane < lanes_of(mask); ++lane) {
+    const auto* bit = ::llvm::dyn_cast_or_null<::llvm::ConstantInt>(
+        constant->getAggregateElement(static_cast<unsigned>(lane)));
+    if (!bit) return std::nullopt;
+    out.push_back(bit->isOne());
+  }
+  return out;
+}
+
+}  // namespace
+
 Value Emitter::load_lanes(const Access& access, Value mask) {
   Type element = memory_type(module_.context, access.buffer->dtype);
   Type vector = with_lanes(element, access.lanes);
@@ -244,10 +262,19 @@ Value Emitter::load_lanes(const Access& access, Value mask) {
       return reversed ? reverse(b, load) : load;
     }
     case Access::Same: {
-      if (mask) break;
-      load = b.CreateAlignedLoad(element, address(access.buffer, emit(access.base)), aligned);
-      module_.mark_access(load, access.buffer);
-      return ops.splat(load, access.lanes);
+      // One element, which may be read if any lane is on.
+      const auto read = [&]() -> Value {
+        ::llvm::LoadInst* one =
+            b.CreateAlignedLoad(element, address(access.buffer, emit(access.base)), aligned);
+        module_.mark_access(one, access.buffer);
+        return one;
+      };
+      if (!mask) return ops.splat(read(), access.lanes);
+      const auto none = [&]() -> Value { return ::llvm::Constant::getNullValue(element); };
+      const std::optional<std::vector<bool>> lanes = known_lanes(mask);
+      const bool some = lanes && std::ranges::count(*lanes, true) > 0;
+      Value one = some ? read() : emit_branches(b.CreateOrReduce(mask), read, none);
+      return b.CreateSelect(mask, ops.splat(one, access.lanes), nothing);
     }
     case Access::Strided:
       if (mask) break;
@@ -276,24 +303,6 @@ Value Emitter::emit_load(const Load& e) {
   }
   return from_memory(type, load_lanes(access, mask));
 }
-
-namespace {
-
-/// The lanes of a mask when they are known now.
-std::optional<std::vector<bool>> known_lanes(Value mask) {
-  const auto* constant = ::llvm::dyn_cast<::llvm::Constant>(mask);
-  if (!constant) return std::nullopt;
-  std::vector<bool> out;
-  for (int lane = 0; lane < lanes_of(mask); ++lane) {
-    const auto* bit = ::llvm::dyn_cast_or_null<::llvm::ConstantInt>(
-        constant->getAggregateElement(static_cast<unsigned>(lane)));
-    if (!bit) return std::nullopt;
-    out.push_back(bit->isOne());
-  }
-  return out;
-}
-
-}  // namespace
 
 void Emitter::store_runs(const Buffer& buffer, Value value, Value place, const std::vector<bool>& lanes) {
   Type element = value->getType()->getScalarType();
