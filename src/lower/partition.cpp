@@ -4,11 +4,22 @@
 //       for ii in 0..8:               =>      for io in 0..1:      for ii in 0..8: if (io+3)*8 + ii < 30: …
 //         if io*8 + ii < 30: A[…]
 //
-// The cut is made at the outermost loop for which a range of iterations satisfies guards below it whatever the inner loops
-// do, so that everything inside, vectors included, is free of masks there. Only guards of the innermost loops count: what
-// a copy of the code saves elsewhere (the store behind a reduction) is not worth compiling it. A parallel loop is not cut (two launches cost
-// more than a test): its body chooses between the free and the guarded form. At most eight copies of a statement arise, sixteen where that spares masks.
-// What remains guarded is skipped where it has nothing to do: the test is repeated, for all iterations at once, before the loops.
+// The cut is made at the outermost loop for which a range of iterations satisfies guards below it whatever the inner
+// loops do, so that everything inside, vectors included, is free of masks there. Only guards of the innermost loops
+// count: what a copy of the code saves elsewhere (the store behind a reduction) is not worth compiling it. A parallel loop
+// is not cut (two launches cost more than a test): its body chooses between the free and the guarded form. At most eight
+// copies of a statement arise, sixteen where that spares masks.
+//
+// A few vectors of stores whose guard would mask lanes are chosen alike where they stand, by the loops around them:
+//
+//     for ii in 0..8 vectorized:              if io < 3: for ii in 0..8 vectorized: A[io*8 + ii]
+//       if io*8 + ii < 30: A[…]         =>    else:      for ii in 0..8 vectorized: if 24 + ii < 30: A[…]
+//
+// (a single iteration that is left is known, and with it the lanes of the mask). Where no iteration of a short loop leaves all
+// lanes on, each is cut off by itself, for the same reason.
+//
+// What remains guarded is skipped where it has nothing to do: the test is repeated, for all iterations at once, before the
+// loops.
 
 #include <algorithm>
 #include <ranges>
@@ -23,6 +34,7 @@ namespace {
 
 constexpr int kMaxDepth = 3;             ///< nested cuts, one more where it spares masks: 2^3 copies
 constexpr int kMaxBodyStatements = 512;  ///< larger bodies are not copied
+constexpr std::int64_t kFewIterations = 4;
 constexpr std::int64_t kFar = std::int64_t{1} << 60;
 
 struct Interval {
@@ -104,7 +116,11 @@ class Partition : public BoundedMutator {
         (depth_ < kMaxDepth || (depth_ == kMaxDepth && masks_lanes(n)))) {
       const Interval steady = steady_range(n, *extent);
       const bool whole = steady.low == 0 && steady.high == *extent;
-      if (!steady.empty() && !whole && size_of(n.body) <= kMaxBodyStatements) return cut(n, *extent, steady);
+      const bool small = size_of(n.body) <= kMaxBodyStatements;
+      if (!steady.empty() && !whole && small) return cut(n, *extent, steady);
+      if (steady.empty() && small && n.for_kind == ForKind::Serial && *extent <= kFewIterations &&
+          masks_lanes(n, true))
+        return cut_each(n, *extent);
     }
     return unless_idle(with_body(self, inside(n.var, n.body)));
   }
@@ -135,22 +151,32 @@ class Partition : public BoundedMutator {
     return out;
   }
 
-  /// Is there a guard in the innermost loops that the loop has to do with and that differs between lanes?
-  bool masks_lanes(const For& loop) {
-    std::vector<Var> lanes;
-    bool found = false;
+  /// Is there a guard in the innermost loops that the loop has to do with and that differs between lanes? `alone`: and are
+  /// all such known where the loop's iteration is?
+  bool masks_lanes(const For& loop, bool alone = false) {
+    std::vector<Var> lanes, known{loop.var};
+    bool found = false, others = false;
     each_hot_guard(
         loop.body, deepest(loop.body),
         [&](const For& f) {
+          analyzer_.bind_extent(f.var, f.extent);
           if (f.for_kind == ForKind::Vectorized) lanes.push_back(f.var);
+          if (f.for_kind == ForKind::Vectorized || f.for_kind == ForKind::Unrolled) known.push_back(f.var);
         },
         [&](const Expr& condition) {
           for (const Expr& c : arith::conjuncts(condition)) {
-            found |= mentions(c, loop.var) &&
-                     std::ranges::any_of(lanes, [&](const Var& v) { return mentions(c, v); });
+            if (!mentions(c, loop.var) ||
+                std::ranges::none_of(lanes, [&](const Var& v) { return mentions(c, v); }))
+              continue;
+            found = true;
+            if (!alone) continue;
+            const std::optional<Expr> difference = comparison_to_zero(c);
+            others |= !difference || std::ranges::any_of(free_vars(*difference), [&](const Var& v) {
+              return std::ranges::none_of(known, [&](const Var& k) { return k.same_as(v); });
+            });
           }
         });
-    return found;
+    return found && !others;
   }
 
   /// A nest of unrolled loops and lanes around guarded stores, in two forms: one for where a loop around it leaves no lane
@@ -366,16 +392,26 @@ class Partition : public BoundedMutator {
 
   Stmt cut(const For& loop, std::int64_t extent, Interval steady) {
     ++depth_;
-    Stmt out =
-        loop.for_kind == ForKind::Parallel ? choose(loop, extent, steady) : pieces(loop, extent, steady);
+    Stmt out = loop.for_kind == ForKind::Parallel
+                   ? choose(loop, extent, steady)
+                   : pieces(loop, {{0, steady.low}, steady, {steady.high, extent}});
+    --depth_;
+    return out;
+  }
+
+  Stmt cut_each(const For& loop, std::int64_t extent) {
+    std::vector<Interval> each;
+    for (std::int64_t i = 0; i < extent; ++i) each.push_back({i, i + 1});
+    ++depth_;
+    Stmt out = pieces(loop, each);
     --depth_;
     return out;
   }
 
   /// One loop a range, each from 0.
-  Stmt pieces(const For& loop, std::int64_t extent, Interval steady) {
+  Stmt pieces(const For& loop, const std::vector<Interval>& ranges) {
     std::vector<Stmt> out;
-    for (const Interval& piece : {Interval{0, steady.low}, steady, Interval{steady.high, extent}}) {
+    for (const Interval& piece : ranges) {
       if (piece.empty()) continue;
       const Var v = loop.var.renamed(loop.var.name());
       analyzer_.bind_extent(v, make_index(piece.high - piece.low));

@@ -119,6 +119,7 @@ class Emitter {
   Access access_of(const Buffer& buffer, const std::vector<Expr>& indices);
   Value load_lanes(const Access& access, Value mask);
   Value load_strided(const Access& access);
+  Value load_column(const Access& access, Value mask);
   std::int64_t multiple_of(const Expr& e) const;
   Value address(const Buffer& buffer, Value index);
   Value from_memory(DataType type, Value x);

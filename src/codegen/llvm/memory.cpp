@@ -55,8 +55,9 @@ std::optional<RampForm> ramp_form(const Expr& e) {
 
 constexpr int kLargestShuffledStride = 4;
 
-/// Is lane * stride a column of a square tile that lies whole in a buffer of this function's own? Returns which column.
-std::optional<int> column_of_tile(const Buffer& buffer, const RampForm& ramp, int lanes) {
+/// Is lane * stride a column of a square tile whose first `rows` rows lie in a buffer of this function's own? Returns which
+/// column.
+std::optional<int> column_of_tile(const Buffer& buffer, const RampForm& ramp, int lanes, std::int64_t rows) {
   const auto base = as_int(ramp.base);
   if (buffer->scope != Scope::Local || buffer->dtype.bytes() != 4 || ramp.stride != lanes || !base ||
       *base < 0 || (lanes != 4 && lanes != 8 && lanes != 16))
@@ -64,9 +65,7 @@ std::optional<int> column_of_tile(const Buffer& buffer, const RampForm& ramp, in
   std::int64_t size = 1;
   for (const Expr& e : buffer->shape) size *= as_int(e).value_or(0);
   const std::int64_t column = *base % lanes;
-  return *base - column + static_cast<std::int64_t>(lanes) * lanes <= size
-             ? std::optional(static_cast<int>(column))
-             : std::nullopt;
+  return *base - column + lanes * rows <= size ? std::optional(static_cast<int>(column)) : std::nullopt;
 }
 
 /// Column `c` of the square matrix with these rows: a tree of shuffles of two, each within 128 bits or of halves, chosen by
@@ -139,13 +138,13 @@ Emitter::Access Emitter::access_of(const Buffer& buffer, const std::vector<Expr>
       access.base = ramp->base;
       access.stride = ramp->stride;
       const std::int64_t stride = ramp->stride;
-      access.kind =
-          stride == 1    ? Access::Consecutive
-          : stride == 0  ? Access::Same
-          : stride == -1 ? Access::Reversed
-          : stride > 1 && (stride <= kLargestShuffledStride || column_of_tile(buffer, *ramp, access.lanes))
-              ? Access::Strided
-              : Access::Scattered;
+      access.kind = stride == 1    ? Access::Consecutive
+                    : stride == 0  ? Access::Same
+                    : stride == -1 ? Access::Reversed
+                    : stride > 1 && (stride <= kLargestShuffledStride ||
+                                     column_of_tile(buffer, *ramp, access.lanes, access.lanes))
+                        ? Access::Strided
+                        : Access::Scattered;
       if (access.kind == Access::Reversed)
         access.base = access.base - make_int(access.base.dtype(), access.lanes - 1);
       if (access.kind == Access::Scattered) access.vector = index;
@@ -189,24 +188,12 @@ Value all_lanes(Builder& b, int lanes) {
 
 }  // namespace
 
-/// A column of a square tile by shuffles of its rows, or lanes stride elements apart, read as whole vectors that together cover them and nothing past the last.
+/// Lanes `stride` elements apart, read as whole vectors that together cover them and nothing past the last.
 Value Emitter::load_strided(const Access& access) {
   Type element = memory_type(module_.context, access.buffer->dtype);
   Type vector = with_lanes(element, access.lanes);
   const std::int64_t lanes = access.lanes, span = (lanes - 1) * access.stride + 1;
   Value base = address(access.buffer, emit(access.base));
-  if (const auto column = column_of_tile(access.buffer, {access.base, access.stride}, access.lanes)) {
-    std::vector<Value> rows;
-    for (std::int64_t row = 0; row < lanes; ++row) {
-      const std::int64_t start = row * lanes - *column;
-      ::llvm::LoadInst* load = b.CreateAlignedLoad(
-          vector, b.CreateConstInBoundsGEP1_64(element, base, static_cast<std::uint64_t>(start)),
-          ::llvm::Align(static_cast<std::uint64_t>(access.buffer->dtype.bytes())));
-      module_.mark_access(load, access.buffer);
-      rows.push_back(load);
-    }
-    return transposed_column(b, std::move(rows), *column);
-  }
   Value result = ::llvm::PoisonValue::get(vector);
   for (std::int64_t k = 0; k * lanes < span; ++k) {
     const std::int64_t start = std::min(k * lanes, span - lanes);
@@ -243,7 +230,37 @@ std::optional<std::vector<bool>> known_lanes(Value mask) {
 
 }  // namespace
 
+/// A column of a square tile by shuffles of its rows; null when it is none, or which lanes are on is not known. Rows of lanes
+/// that are off are taken as zeros.
+Value Emitter::load_column(const Access& access, Value mask) {
+  if (access.kind != Access::Strided && access.kind != Access::Scattered) return nullptr;
+  const auto wanted = static_cast<std::size_t>(access.lanes);
+  const std::optional<std::vector<bool>> on = mask ? known_lanes(mask) : std::vector<bool>(wanted, true);
+  if (!on || !on->front()) return nullptr;
+  const std::int64_t rows = on->rend() - std::ranges::find(on->rbegin(), on->rend(), true);
+  const auto column = column_of_tile(access.buffer, {access.base, access.stride}, access.lanes, rows);
+  if (!column) return nullptr;
+  Type element = memory_type(module_.context, access.buffer->dtype);
+  Type vector = with_lanes(element, access.lanes);
+  Value base = address(access.buffer, emit(access.base));
+  std::vector<Value> values;
+  for (std::int64_t row = 0; row < access.lanes; ++row) {
+    if (!(*on)[static_cast<std::size_t>(row)]) {
+      values.push_back(::llvm::Constant::getNullValue(vector));
+      continue;
+    }
+    const std::int64_t start = row * access.lanes - *column;
+    ::llvm::LoadInst* load = b.CreateAlignedLoad(
+        vector, b.CreateConstInBoundsGEP1_64(element, base, static_cast<std::uint64_t>(start)),
+        ::llvm::Align(static_cast<std::uint64_t>(access.buffer->dtype.bytes())));
+    module_.mark_access(load, access.buffer);
+    values.push_back(load);
+  }
+  return transposed_column(b, std::move(values), *column);
+}
+
 Value Emitter::load_lanes(const Access& access, Value mask) {
+  if (Value column = load_column(access, mask)) return column;
   Type element = memory_type(module_.context, access.buffer->dtype);
   Type vector = with_lanes(element, access.lanes);
   const ::llvm::Align aligned(access.alignment);

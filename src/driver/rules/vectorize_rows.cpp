@@ -10,13 +10,17 @@ namespace {
 
 constexpr std::int64_t kVectors = 4;  ///< in a turn of the loop: independent chains hide latencies
 
-/// The loop that moves along the innermost dimension of what the block writes; undefined: none.
+/// The loop that moves along the innermost dimension of what the block writes, one of a single element apart; undefined:
+/// none.
 LoopRef loop_along(const Schedule& s, BlockRef b, const std::vector<LoopRef>& loops) {
   const Block& block = s.get(b);
   if (block.writes.empty() || block.writes[0].ranges.empty()) return {};
+  const BufferRegion& written = block.writes[0];
+  std::size_t innermost = written.ranges.size() - 1;
+  while (innermost > 0 && is_int(written.buffer->shape[innermost], 1)) --innermost;
   LoopRef along;
   for (std::size_t i = 0; i < block.iters.size(); ++i) {
-    if (block.iters[i].var.get() != block.writes[0].ranges.back().min.get()) continue;
+    if (block.iters[i].var.get() != written.ranges[innermost].min.get()) continue;
     for (LoopRef l : loops) {
       if (lathe::mentions(block.bindings[i], s.get(l).var)) along = l;
     }
