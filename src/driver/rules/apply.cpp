@@ -7,9 +7,9 @@ namespace lathe {
 namespace rules {
 
 const std::vector<Rule>& table() {
-  static const std::vector<Rule> all = {inline_elementwise, tile_depthwise,     tile_narrow_contraction,
-                                        tile_contraction,   stream_contraction, tile_transposition,
-                                        compute_in_rows,    reduce_in_lanes,    vectorize_rows,
+  static const std::vector<Rule> all = {inline_elementwise, tile_depthwise,   tile_narrow_contraction,
+                                        stream_contraction, tile_contraction, tile_transposition,
+                                        compute_in_rows,    reduce_in_lanes,  vectorize_rows,
                                         run_in_parallel,    stream_stores};
   return all;
 }

@@ -74,6 +74,12 @@ bool writes_output(const Schedule& s, BlockRef b) {
   });
 }
 
+bool is_constant(const Schedule& s, const Buffer& buffer) {
+  return std::ranges::any_of(s.program()->params, [&](const Param& p) {
+    return p.role == ParamRole::Constant && p.buffer.same_as(buffer);
+  });
+}
+
 bool has_loop_of_kind(const Schedule& s, BlockRef b, ForKind kind) {
   Schedule look = s.fork();
   return std::ranges::any_of(look.loops(b), [&](LoopRef l) { return look.get(l).for_kind == kind; });

@@ -76,6 +76,8 @@ std::size_t loop_count(const Schedule& s, BlockRef b);
 std::vector<BlockRef> consumers_of(const Schedule& s, BlockRef b);
 /// Iterations of all loops round the block.
 double iterations(const Schedule& s, BlockRef b);
+/// Is it a parameter that is prepared ahead of the calls?
+bool is_constant(const Schedule& s, const Buffer& buffer);
 bool writes_output(const Schedule& s, BlockRef b);
 bool has_loop_of_kind(const Schedule& s, BlockRef b, ForKind kind);
 /// Extents that are known at run time only count once.

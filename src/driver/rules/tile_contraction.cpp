@@ -32,11 +32,12 @@ namespace {
 
 constexpr std::int64_t kUnrolledSteps = 5;         ///< of the reduction, where its inner loops are that short
 constexpr std::int64_t kUnrolledOperations = 160;  ///< in all; compile time grows faster than the body
-constexpr std::int64_t kStrip = 8;         ///< rows of an image, as it is read, that are worked on together
-constexpr std::int64_t kWayBytes = 4096;   ///< of the first cache: what lies so far apart shares a set
-constexpr double kWorthBlocking = 0.8;     ///< of the traffic without
-constexpr double kUneven = 1.3;            ///< what guards of a shorter last block cost, in traffic
-constexpr std::int64_t kRowsThatPay = 24;  ///< that share a packed panel, so that it is worth its making
+constexpr std::int64_t kStrip = 8;        ///< rows of an image, as it is read, that are worked on together
+constexpr std::int64_t kWayBytes = 4096;  ///< of the first cache: what lies so far apart shares a set
+constexpr double kWorthBlocking = 0.8;    ///< of the traffic without
+constexpr double kUneven = 1.3;           ///< what guards of a shorter last block cost, in traffic
+constexpr std::int64_t kRowsThatPay = 9;  ///< that share a packed panel, so that it is worth its making
+constexpr std::int64_t kRowsThatPayNearby = 24;  ///< where the second cache holds the operand as it is
 
 bool applies(Schedule& s, BlockRef b, const Context&) {
   const Block& block = s.get(b);
@@ -95,7 +96,9 @@ class Tiling {
                           (!c_.contiguous || (p.columns > 2 * p.lanes || p.columns % p.lanes != 0)));
     p.padded_columns = pack_;
     Tile tile = best_tile(p);
-    if (pack_ && !prepared_ && c_.contiguous && p.columns % p.lanes == 0 && all_rows < kRowsThatPay) {
+    const bool near =
+        bytes_of(block().reads[c_.vector_read].buffer) <= static_cast<double>(context_.second_level_bytes());
+    if (pack_ && !prepared_ && c_.contiguous && all_rows < (near ? kRowsThatPayNearby : kRowsThatPay)) {
       pack_ = p.padded_columns = false;
       tile = best_tile(p);
     }
@@ -126,19 +129,13 @@ class Tiling {
   bool reads_constant() const {
     Schedule look = s_.fork();
     const Buffer& operand = block().reads[c_.vector_read].buffer;
-    if (is_constant(operand)) return true;
+    if (is_constant(s_, operand)) return true;
     return std::ranges::any_of(look.producers(b_), [&](BlockRef p) {
       const Block& made = look.get(p);
       return made.writes[0].buffer.same_as(operand) && made.reads.size() == 1 &&
-             is_constant(made.reads[0].buffer);
+             is_constant(s_, made.reads[0].buffer);
     });
   }
-  bool is_constant(const Buffer& buffer) const {
-    return std::ranges::any_of(s_.program()->params, [&](const Param& p) {
-      return p.role == ParamRole::Constant && p.buffer.same_as(buffer);
-    });
-  }
-
   /// In how many blocks the rows are worked on.
   void choose_blocks() {
     if (!c_.packable) return;

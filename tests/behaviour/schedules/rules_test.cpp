@@ -220,6 +220,23 @@ TEST_CASE("a vector by a matrix, a matrix by a vector") {
   }
 }
 
+TEST_CASE("a matrix too large for the second cache is read once for few rows") {
+  const Target small = Target::parse("zen3(l2_bytes=512)");
+  for (std::int64_t m : {1, 2, 3, 8, 9}) {
+    for (std::int64_t n : {8, 33, 40}) {
+      for (std::int64_t k : {8, 17, 64}) {
+        INFO(m << " x " << n << " x " << k);
+        Schedule s(product(m, n, k));
+        apply_rules(s, small);
+        CHECK(test::disagreement(s, {}, 1e-4) == "");
+        const bool packs = std::ranges::any_of(s.program()->temps,
+                                               [](const Buffer& b) { return b->name.starts_with("B_"); });
+        CHECK(packs == (m > 8 && n > 8));
+      }
+    }
+  }
+}
+
 TEST_CASE("a long reduction of a vector by a matrix is shared out among the threads") {
   for (std::int64_t n : {64, 515}) {
     for (std::int64_t k : {512, 1024, 1030}) {
