@@ -17,6 +17,7 @@ namespace lathe::rules {
 namespace {
 
 constexpr std::int64_t kVectors = 4;  ///< chains side by side, the latency of an addition
+constexpr std::int64_t kShortRow = 8;  ///< vectors; adding up two in the end would cost more than the second saves
 constexpr std::int64_t kRows = 4;     ///< side by side where they share an operand
 
 /// The loop over rows that share an operand: the only one besides the reduction that runs more than once. Undefined: none.
@@ -68,7 +69,8 @@ bool applies(Schedule& s, BlockRef b, const Context&) {
 void side_by_side(Schedule& s, BlockRef b, LoopRef rows, LoopRef steps, const Context& context) {
   const std::int64_t l = context.lanes();
   auto [block, row] = s.split(rows, {_, context.choose(s, kRows, {1, 2, 4, 8})});
-  auto [step, lanes] = s.split(steps, {_, context.choose(s, 2 * l, {l, 2 * l})});
+  const std::int64_t wide = extent(s, steps) < kShortRow * l ? l : 2 * l;
+  auto [step, lanes] = s.split(steps, {_, context.choose(s, wide, {l, 2 * l})});
   s.reorder({block, step, row, lanes});
   const BlockRef partial = s.rfactor(b, lanes, s.get(b).writes[0].buffer->rank());
   s.reverse_compute_at(b, block);
