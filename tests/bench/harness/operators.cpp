@@ -269,6 +269,10 @@ void check_case(const Operator& op, const Case& what) {
     const bool may_be_zero = padded && i + 1 == what.params.size();
     if (what.params[i] == 0 && !may_be_zero) refuse("an extent is 0");
   }
+  // The three parts of one array have to be aligned.
+  if (op.key == "QKV" &&
+      (what.params[0] * what.params[2] % 16 != 0 || what.params[1] * what.params[2] % 16 != 0))
+    refuse("M*N and K*N have to be multiples of 16");
   if (is_convolution(op.key)) {
     const Convolution c = convolution_of(what);
     if (c.channels_in % c.groups != 0 || c.channels_out % c.groups != 0)

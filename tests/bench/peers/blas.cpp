@@ -88,7 +88,7 @@ std::vector<Callable> products(const Problem& problem) {
             multiply(blas, p, problem.data("x"), problem.data("w"), c.data());
           },
           c));
-    } else {  // TBG: a head is a strided matrix of q and k; no transposition is needed
+    } else if (v[0] == 1) {  // TBG: a head is a strided matrix of q and k; no transposition is needed
       const std::int64_t seq = v[1], heads = v[2], dim = v[3], step = heads * dim;
       const Products p{heads, seq, seq, dim, dim, dim, seq * seq, step, step, true};
       all.push_back(make_callable(
@@ -122,6 +122,7 @@ std::vector<Callable> matrix_vector(const Problem& problem) {
 
 std::vector<Callable> norms(const Problem& problem) {
   std::vector<Callable> all;
+  if (problem.what.params[0] != 1) return all;
   for (const Blas& blas : blas_libraries()) {
     Buffer y(1);
     const std::int64_t n = problem.operand("x").buffer.size();

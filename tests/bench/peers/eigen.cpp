@@ -46,6 +46,7 @@ std::vector<Callable> single_thread(const Problem& p) {
   Buffer y(element_count(p.output));
   std::function<void()> run;
   if (p.what.key == "NRM") {
+    if (v[0] != 1) return {};
     run = [=] { y.data()[0] = ArrayIn(p.data("x"), p.operand("x").buffer.size()).matrix().norm(); };
   } else if (p.what.key == "TRN") {
     run = [=] { Output(y.data(), v[1], v[0]) = Input(p.data("x"), v[0], v[1]).transpose(); };
