@@ -98,14 +98,14 @@ Value Ops::min_max(bool max, Value x, Value y, bool nnan) const {
     return b.CreateSelect(b.CreateFCmp(beats, y, x), y, x);
   }
   if (is_x86(b)) {
-    // Two instructions that each prefer their second operand when either is NaN or both are zero: they differ in these cases only,
-    // where the bits of both together give what wins. (The intrinsic below becomes twice as many instructions here.)
+    // Two instructions that each give their second operand when either is NaN or both are zero: they differ in these cases only,
+    // where the bits of both together give what wins; but the bits of a NaN and a number, if both must be set, may be those of a
+    // number. (The intrinsic below becomes more instructions here.)
     const Value one = b.CreateSelect(b.CreateFCmp(beats, x, y), x, y),
                 other = b.CreateSelect(b.CreateFCmp(beats, y, x), y, x);
     if (!max) return from_bits(b.CreateOr(bits(one), bits(other)), x->getType());
-    const Value difference = b.CreateXor(bits(one), bits(other));
-    const Value either = from_bits(b.CreateOr(bits(one), difference), x->getType());
-    return b.CreateFSub(either, from_bits(difference, x->getType()));  // -0 - -0 = +0, NaN - … = NaN
+    const Value is_nan = b.CreateSExt(b.CreateFCmpUNO(x, y), int_like(x->getType()));
+    return from_bits(b.CreateOr(b.CreateAnd(bits(one), bits(other)), is_nan), x->getType());
   }
 #if LLVM_VERSION_MAJOR >= 17
   return b.CreateBinaryIntrinsic(max ? ::llvm::Intrinsic::maximum : ::llvm::Intrinsic::minimum, x, y);
