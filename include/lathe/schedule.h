@@ -218,6 +218,11 @@ class Schedule {
   /// `buffer` counts the block's reads in order of first access.
   BlockRef cache_read(BlockRef block, int buffer, Scope scope, Site site = Site::current());
   BlockRef cache_read(BlockRef block, const Tensor& tensor, Scope scope, Site site = Site::current());
+  /// Only one access of several to the buffer (x(k, i) * x(k, j)): `access` counts them in the order in which the block's
+  /// expression has them, equal ones once. The others stay.
+  BlockRef cache_read(BlockRef block, int buffer, Scope scope, int access, Site site = Site::current());
+  BlockRef cache_read(BlockRef block, const Tensor& tensor, Scope scope, int access,
+                      Site site = Site::current());
   /// The block writes a new buffer in `scope` and a copy block (returned) stores it to the old one.
   BlockRef cache_write(BlockRef block, Scope scope, Site site = Site::current());
   /// As above, but read-modify-write at a reduce loop: below `at` the block accumulates in the new buffer, which is

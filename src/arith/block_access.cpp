@@ -124,6 +124,22 @@ void refresh_regions(Block& block) {
   }
 }
 
+bool same_subscripts(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  return std::ranges::equal(a, b, [](const Expr& x, const Expr& y) { return structural_equal(x, y); });
+}
+
+std::vector<std::vector<Expr>> ways_to_read(const Block& block, const Buffer& buffer) {
+  std::vector<std::vector<Expr>> ways;
+  walk(block.body, {}, [&](const Expr& e) {
+    const Load* load = e.as<Load>();
+    if (load && load->buffer.same_as(buffer) &&
+        std::ranges::none_of(ways, [&](const auto& way) { return same_subscripts(way, load->indices); }))
+      ways.push_back(load->indices);
+    return true;
+  });
+  return ways;
+}
+
 namespace {
 
 /// Does a declared region hold the element? True also where that depends on more than the point.

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "arith/regions.h"
 #include "lathe/program.h"
@@ -18,6 +19,12 @@ Region access_over(const Block& block, const BufferRegion& access, const std::ve
 /// Computes the block's regions anew from its init and body. A reduction's reads of its own outputs are not listed. A block
 /// that never runs, because something is empty, gets its subscripts: who reads and writes what stays known.
 void refresh_regions(Block& block);
+
+/// The subscripts with which the block's body reads the buffer, each once, in the order in which it has them. (Regions are
+/// kept for each buffer; x(k, i) * x(k, j) reads one in two ways.)
+std::vector<std::vector<Expr>> ways_to_read(const Block& block, const Buffer& buffer);
+/// Do both subscripts say the same?
+bool same_subscripts(const std::vector<Expr>& a, const std::vector<Expr>& b);
 
 /// Everything that moves blocks trusts their regions. Those of the tensor language are computed; a program from a file says what
 /// it likes, and a region that is too small would let a primitive do what is not legal. The first access of a block that

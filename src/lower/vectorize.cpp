@@ -5,7 +5,7 @@
 //
 // A remainder that is no power of two runs as the next wider vector with the surplus lanes masked off. A condition that
 // differs between lanes becomes a mask on the loads and stores under it; the side of a select that is not taken, and the
-// right side of && and || that does not decide, likewise load under a mask. A buffer that lives inside the loop gets a
+// right side of && and || that does not decide, likewise load under a mask, unless the element is there in any case. A buffer that lives inside the loop gets a
 // lane dimension. What has no vector form (a loop whose extent differs between lanes, an external call) makes the loop
 // serial; `vectorize` of the schedule refuses what it can know of that.
 
@@ -13,6 +13,7 @@
 #include <bit>
 
 #include "arith/analyzer.h"
+#include "lower/bounded_mutator.h"
 #include "lower/passes.h"
 #include "lower/renew.h"
 
@@ -26,11 +27,33 @@ constexpr std::int64_t kChainsSideBySide = 2;
 
 struct NoVectorForm {};
 
+/// What is known of a statement's place.
+struct Surroundings {
+  const Program& program;
+  arith::Analyzer& analyzer;  ///< of the loops round the statement, and those in it
+  bool given(const Buffer& buffer) const {
+    return std::ranges::any_of(program->params, [&](const Param& p) {
+      return p.role != ParamRole::Output && p.buffer.same_as(buffer);
+    });
+  }
+};
+
 /// Rewrites a statement for the lanes base, base + 1, … of a loop variable.
 class LaneRewriter : public Mutator {
  public:
-  LaneRewriter(const Var& loop, Expr base, int lanes, Expr mask)
-      : loop_(loop), base_(std::move(base)), lanes_(lanes), mask_(std::move(mask)) {}
+  LaneRewriter(const Var& loop, Expr base, int lanes, Expr mask, const Surroundings& around)
+      : loop_(loop),
+        base_(std::move(base)),
+        lanes_(lanes),
+        mask_(std::move(mask)),
+        tail_(mask_),
+        around_(around) {}
+
+  /// The statement for all lanes. What it stores whatever happens may be read, too.
+  Stmt all_lanes(const Stmt& body) {
+    note_stores(body);
+    return mutate(body);
+  }
 
  private:
   /// What `f` gives under the outer mask and the condition.
@@ -38,8 +61,16 @@ class LaneRewriter : public Mutator {
   auto under(const Expr& condition, F&& f) {
     Expr outer = mask_;
     mask_ = mask_.defined() ? Expr(new Binary(BinaryOp::And, mask_, condition)) : condition;
-    auto result = f();
+    auto result = apart(f);
     mask_ = outer;
+    return result;
+  }
+  /// What `f` gives; what it reads may not be read in other lanes, or not at all.
+  template <class F>
+  auto apart(F&& f) {
+    const std::size_t before = read_.size();
+    auto result = f();
+    read_.resize(before);
     return result;
   }
 
@@ -64,7 +95,7 @@ class LaneRewriter : public Mutator {
   Expr mutate_node(const Select& n, const Expr& self) override {
     Expr c = mutate(n.condition);
     if (!c.dtype().is_vector()) {
-      Expr t = mutate(n.if_true), f = mutate(n.if_false);
+      Expr t = apart([&] { return mutate(n.if_true); }), f = apart([&] { return mutate(n.if_false); });
       if (c.same_as(n.condition) && t.same_as(n.if_true) && f.same_as(n.if_false)) return self;
       level(t, f);
       // A scalar condition over vectors: one branch for all lanes; only loads must not happen on the side not taken.
@@ -78,12 +109,23 @@ class LaneRewriter : public Mutator {
   }
   Expr mutate_node(const Load& n, const Expr& self) override {
     std::optional<Expr> index = subscript(n.buffer, n.indices[0]);
+    // An element that is read (or stored) anyway needs no mask of its own: a masked load keeps a buffer out of registers.
+    const auto known = std::ranges::find_if(read_, [&](const Access& a) {
+      return a.buffer.same_as(n.buffer) && structural_equal(a.index, n.indices[0]);
+    });
+    Expr mask = mask_;
+    if (known != read_.end())
+      mask = known->mask;
+    else if (mask.defined() && lies_inside(n))
+      mask = tail_;
+    else
+      note(n.buffer, n.indices[0]);
     if (!index) {
       // The same element for all lanes. Under a mask it may be read only if some lane is on.
-      if (!mask_.defined()) return Mutator::mutate_node(n, self);
+      if (!mask.defined()) return Mutator::mutate_node(n, self);
       index = broadcast(mutate(n.indices[0]), lanes_);
     }
-    return Expr(new Load(buffer_for(n.buffer), {*index}, mask_));
+    return Expr(new Load(buffer_for(n.buffer), {*index}, mask));
   }
   Expr mutate_node(const Call& n, const Expr& self) override {
     bool changed = false;
@@ -110,7 +152,9 @@ class LaneRewriter : public Mutator {
     }
     const Expr c = mutate(n.condition);
     if (!c.dtype().is_vector()) {
-      return make_stmt<If>(c, mutate(n.then_case), n.else_case.defined() ? mutate(n.else_case) : Stmt());
+      const Stmt then_case = apart([&] { return mutate(n.then_case); });
+      return make_stmt<If>(c, then_case,
+                           n.else_case.defined() ? apart([&] { return mutate(n.else_case); }) : Stmt());
     }
     std::vector<Stmt> both{under(c, [&] { return mutate(n.then_case); })};
     if (n.else_case.defined()) both.push_back(under(Expr(new Not(c)), [&] { return mutate(n.else_case); }));
@@ -129,7 +173,7 @@ class LaneRewriter : public Mutator {
     if (mutate(n.extent).dtype().is_vector() || n.for_kind == ForKind::Parallel ||
         n.for_kind == ForKind::ThreadBound)
       throw NoVectorForm();
-    return with_body(self, mutate(n.body));
+    return with_body(self, apart([&] { return mutate(n.body); }));
   }
   Stmt mutate_node(const Allocate& n, const Stmt&) override {
     // One element a lane, lanes next to one another.
@@ -187,7 +231,7 @@ class LaneRewriter : public Mutator {
   Expr logical(const Binary& n, const Expr& self) {
     Expr a = mutate(n.a);
     if (!a.dtype().is_vector()) {
-      Expr b = mutate(n.b);
+      Expr b = apart([&] { return mutate(n.b); });
       if (a.same_as(n.a) && b.same_as(n.b)) return self;
       if (b.dtype().is_vector() && has_load(b)) {
         a = broadcast(a, lanes_);
@@ -221,10 +265,38 @@ class LaneRewriter : public Mutator {
     return it == per_lane_.end() ? b : it->second;
   }
 
+  /// Is the element there whatever a condition says? Then reading it does no harm where it is not wanted. (Of a temporary it may not
+  /// have been written.)
+  bool lies_inside(const Load& n) {
+    const std::optional<std::int64_t> size = as_int(n.buffer->shape[0]);
+    if (!size || !around_.given(n.buffer)) return false;
+    const arith::ConstBound at = around_.analyzer.bound(n.indices[0]);
+    return at.bounded() && at.min >= 0 && at.max < *size;
+  }
+  /// The element is accessed in all lanes that are on.
+  void note(const Buffer& buffer, const Expr& index) {
+    if (!has_load(index)) read_.push_back({buffer, index, mask_});
+  }
+  void note_stores(const Stmt& s) {
+    if (const Store* store = s.as<Store>()) note(store->buffer, store->indices[0]);
+    if (const Let* let = s.as<Let>()) note_stores(let->body);
+    if (const Seq* seq = s.as<Seq>()) {
+      for (const Stmt& each : seq->stmts) note_stores(each);
+    }
+  }
+
   const Var& loop_;
   Expr base_;
   int lanes_;
   Expr mask_;
+  const Expr tail_;  ///< the mask of lanes beyond the loop's end
+  const Surroundings& around_;
+  /// Elements, by their subscripts of one lane, that are accessed in all lanes of `mask`.
+  struct Access {
+    Buffer buffer;
+    Expr index, mask;
+  };
+  std::vector<Access> read_;
   VarMap vector_lets_;
   BufferMap per_lane_;
 };
@@ -260,13 +332,15 @@ bool computes_functions(const Stmt& s) {
   return found;
 }
 
-class Vectorization : public Mutator {
+class Vectorization : public BoundedMutator {
  public:
-  explicit Vectorization(int vector_bits) : vector_bits_(vector_bits) {}
+  Vectorization(const Program& program, int vector_bits)
+      : BoundedMutator(program), vector_bits_(vector_bits), around_{program, analyzer_} {}
 
  protected:
-  using Mutator::mutate_node;
+  using BoundedMutator::mutate_node;
   Stmt mutate_node(const For& n, const Stmt& self) override {
+    analyzer_.bind_extent(n.var, n.extent);
     Stmt body = mutate(n.body);
     if (n.for_kind != ForKind::Vectorized) return with_body(self, body);
     try {
@@ -277,7 +351,7 @@ class Vectorization : public Mutator {
   }
 
  private:
-  Stmt vectors(const For& n, const Stmt& body) const {
+  Stmt vectors(const For& n, const Stmt& body) {
     const std::optional<std::int64_t> extent = as_int(n.extent);
     if (!extent) throw NoVectorForm();
     std::int64_t native = std::max(1, vector_bits_ / widest(body));
@@ -288,7 +362,7 @@ class Vectorization : public Mutator {
     if (chunks > 0 && native > 1) {
       const Var c(n.var.name() + "_v");
       const Expr base = chunks == 1 ? Expr(0) : arith::mul(c, make_index(native));
-      Stmt chunk = LaneRewriter(n.var, base, static_cast<int>(native), Expr()).mutate(body);
+      Stmt chunk = LaneRewriter(n.var, base, static_cast<int>(native), Expr(), around_).all_lanes(body);
       if (chunks == 1)
         out.push_back(chunk);
       else
@@ -305,12 +379,14 @@ class Vectorization : public Mutator {
       const Expr lane = ramp(0, 1, lanes);
       const Expr mask =
           lanes == rest ? Expr() : Expr(new Binary(BinaryOp::Lt, lane, broadcast(make_index(rest), lanes)));
-      out.push_back(renew(LaneRewriter(n.var, make_index(chunks * native), lanes, mask).mutate(body)));
+      out.push_back(
+          renew(LaneRewriter(n.var, make_index(chunks * native), lanes, mask, around_).all_lanes(body)));
     }
     return make_seq(std::move(out));
   }
 
   int vector_bits_;
+  const Surroundings around_;
 };
 
 }  // namespace
@@ -326,7 +402,7 @@ Program vectorize(const Program& program, const Target& target, const Options& o
   }
   const auto* cpu = std::get_if<CpuTarget>(&target.device);
   return program.with_body(
-      Vectorization(cpu ? static_cast<int>(cpu->vector_bits) : 128).mutate(program->body));
+      Vectorization(program, cpu ? static_cast<int>(cpu->vector_bits) : 128).mutate(program->body));
 }
 
 }  // namespace lathe::lower

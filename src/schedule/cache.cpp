@@ -91,6 +91,58 @@ std::unique_ptr<Block> redirected(const Block& block, const Buffer& from, const 
   return out;
 }
 
+/// One way in which a block reads a buffer, in a new buffer.
+struct Redirected {
+  std::unique_ptr<Block> block;
+  BufferRegion access;  ///< what of the old buffer went to the new one
+};
+
+/// Only the access of the given number (`arith::ways_to_read`) goes to `to`; refuses a number that there is not.
+Redirected redirected_access(const Edit& edit, const Stmt& self, const Buffer& from, const Buffer& to,
+                             std::int64_t access) {
+  const Block& block = *self.as<Block>();
+  const std::vector<std::vector<Expr>> ways = arith::ways_to_read(block, from);
+  if (access < 0 || access >= static_cast<std::int64_t>(ways.size())) {
+    std::string list;
+    for (std::size_t i = 0; i < ways.size(); ++i)
+      list += (i == 0 ? "" : ", ") + std::to_string(i) + ": " + to_string(load(from, ways[i]));
+    edit.refuse(code::S008,
+                "block \"" + block.name() + "\" reads \"" + from->name + "\" in " +
+                    std::to_string(ways.size()) + (ways.size() == 1 ? " way" : " ways") +
+                    ", there is no access " + std::to_string(access),
+                {{self.get(), "here"}}, "choose one of its accesses: " + list);
+  }
+  const std::vector<Expr>& way = ways[static_cast<std::size_t>(access)];
+  Redirected out{copy(block), {}};
+  out.block->body = rewrite_exprs(block.body, [&](const Expr& e) {
+    const Load* l = e.as<Load>();
+    const bool this_one = l && l->buffer.same_as(from) && arith::same_subscripts(l->indices, way);
+    return this_one ? load(to, l->indices) : Expr();
+  });
+  // The regions of both buffers anew, and all others as they are.
+  const std::unique_ptr<Block> fresh = copy(*out.block);
+  arith::refresh_regions(*fresh);
+  std::vector<BufferRegion>& reads = out.block->reads;
+  reads.clear();
+  for (const BufferRegion& r : block.reads) {
+    if (!r.buffer.same_as(from)) {
+      reads.push_back(r);
+      continue;
+    }
+    for (const Buffer& b : {from, to}) {
+      for (const BufferRegion& each : fresh->reads) {
+        if (each.buffer.same_as(b)) reads.push_back(each);
+      }
+    }
+  }
+  const auto staged =
+      std::ranges::find_if(reads, [&](const BufferRegion& r) { return r.buffer.same_as(to); });
+  internal_check(staged != reads.end(), "the redirected access is read");
+  out.access = *staged;
+  out.access.buffer = from;
+  return out;
+}
+
 void need_single_write(const Edit& edit, const Stmt& self) {
   const Block& block = *self.as<Block>();
   if (block.writes.size() == 1) return;
@@ -258,7 +310,7 @@ void run_cache_read(Edit& edit) {
                     " buffers, there is no read " + std::to_string(which),
                 {{self.get(), "here"}}, reads_to_choose_from(block));
   }
-  const BufferRegion access = block.reads[which];
+  BufferRegion access = block.reads[which];
   for (const Stmt& w : writers_of(edit.body(), access.buffer)) {
     need_dense(edit, w, access.buffer);
     const Block& writer = *w.as<Block>();
@@ -279,6 +331,14 @@ void run_cache_read(Edit& edit) {
   }
   const Buffer staged = like(
       access.buffer, unique_buffer_name(edit.program(), access.buffer->name + "_" + spelling(scope)), scope);
+  std::unique_ptr<Block> reader;
+  if (edit.arg_count() > 3) {
+    Redirected one = redirected_access(edit, self, access.buffer, staged, edit.integer(3));
+    reader = std::move(one.block);
+    access = std::move(one.access);
+  } else {
+    reader = redirected(block, access.buffer, staged);
+  }
   const Spot spot =
       spot_for(edit.body(), edit.program(), from, access.buffer, writers_of(edit.body(), access.buffer));
   for (const Stmt& w : writers_of(edit.body(), access.buffer))
@@ -292,7 +352,7 @@ void run_cache_read(Edit& edit) {
   const Expr runs = need_runs(edit, from, spot.loop, false);
   Stmt body = put(edit.body(), spot, guarded(stage, runs, analyzer), true);
   const Path place = path_to_block(body, block.label.get());
-  edit.set_body(replace(place, Stmt(redirected(block, access.buffer, staged).release())));
+  edit.set_body(replace(place, Stmt(reader.release())));
   edit.add_temp(staged);
   edit.output(stage.label);
 }

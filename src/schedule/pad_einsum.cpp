@@ -10,6 +10,7 @@
 // the padded copy is where an operand gets packed anyway.
 
 #include <algorithm>
+#include <map>
 
 #include "schedule/edit.h"
 #include "schedule/legality.h"
@@ -45,6 +46,13 @@ std::vector<std::vector<Expr>> subscripts(const Block& block, const Buffer& buff
   return found;
 }
 
+[[noreturn]] void refuse_window(const Edit& edit, const Stmt& self, const Buffer& buffer, const Var& var) {
+  edit.refuse(code::S067,
+              "\"" + buffer->name + "\" is subscripted with an expression of \"" + var.name() +
+                  "\", so larger values of it have no place to be padded",
+              {{self.get(), "here"}}, "pad variables that stand alone in a subscript");
+}
+
 /// The dimension of the buffer that the variable, by itself, subscripts in all accesses; nothing when none mentions it.
 std::optional<std::size_t> dimension_of(const Edit& edit, const Stmt& self, const Buffer& buffer,
                                         const Var& var) {
@@ -59,15 +67,56 @@ std::optional<std::size_t> dimension_of(const Edit& edit, const Stmt& self, cons
       found = d;
     }
     if (!alone || (!first && found != dimension)) {
-      edit.refuse(code::S067,
-                  "\"" + buffer->name + "\" is subscripted with an expression of \"" + var.name() +
-                      "\", so larger values of it have no place to be padded",
-                  {{self.get(), "here"}}, "pad variables that stand alone in a subscript");
+      refuse_window(edit, self, buffer, var);
     }
     dimension = found;
     first = false;
   }
   return dimension;
+}
+
+/// A dimension of what is read that larger values of the variables make longer.
+struct Lengthened {
+  std::int64_t length = 0;  ///< then
+  std::int64_t filled = 0;  ///< what lies beyond is zero
+};
+
+/// A window of a spatial variable (x[i + r]) reaches as far as it does at the variables' largest values; a reduce variable stands
+/// alone, as zeros are what its surplus values must find.
+std::map<std::size_t, Lengthened> lengthened(const Edit& edit, const Stmt& self, const Buffer& buffer,
+                                             const std::vector<Widened>& widened) {
+  const Block& block = *self.as<Block>();
+  arith::Analyzer analyzer;
+  for (const IterVar& i : block.iters) {
+    const auto wide = std::ranges::find_if(widened, [&](const Widened& w) { return w.var.same_as(i.var); });
+    analyzer.bind_extent(i.var, wide == widened.end() ? i.extent : wide->extent);
+  }
+  const std::vector<std::vector<Expr>> accesses = subscripts(block, buffer);
+  std::map<std::size_t, Lengthened> found;
+  for (const Widened& w : widened) {
+    if (block.iters[w.at].kind == IterKind::Reduce) {
+      if (const auto d = dimension_of(edit, self, buffer, w.var))
+        found[*d] = {*constant(w.extent),
+                     std::min(*constant(w.old_extent), constant(buffer->shape[*d]).value_or(0))};
+      continue;
+    }
+    for (const std::vector<Expr>& indices : accesses) {
+      for (std::size_t d = 0; d < indices.size(); ++d) {
+        if (!mentions(indices[d], w.var) || found.count(d) > 0) continue;
+        Lengthened all{0, constant(buffer->shape[d]).value_or(0)};
+        for (const std::vector<Expr>& each : accesses) {
+          const arith::ConstBound bound = analyzer.bound(each[d]);
+          const Expr step =
+              analyzer.simplify(substitute(each[d], VarMap{{w.var.node(), w.var + 1}}) - each[d]);
+          if (!constant(buffer->shape[d]) || !bound.bounded() || constant(step).value_or(-1) < 0)
+            refuse_window(edit, self, buffer, w.var);
+          all.length = std::max(all.length, bound.max + 1);
+        }
+        found[d] = all;
+      }
+    }
+  }
+  return found;
 }
 
 /// Is the block's update `sum + x * y * …` with every factor a load that mentions the variable? Then zeros in the padding
@@ -185,21 +234,16 @@ class Padding {
 
   /// A copy of what is read, with zeros where the variables go beyond their old domains; nothing when it reads none of them.
   std::optional<Stmt> padded_copy(const BufferRegion& access, BufferMap& renamed) {
-    std::vector<std::pair<std::size_t, const Widened*>> dimensions;
-    for (const Widened& w : widened_) {
-      if (std::optional<std::size_t> d = dimension_of(edit_, self_, access.buffer, w.var))
-        dimensions.emplace_back(*d, &w);
-    }
-    if (dimensions.empty()) return std::nullopt;
+    const std::map<std::size_t, Lengthened> longer = lengthened(edit_, self_, access.buffer, widened_);
+    if (longer.empty()) return std::nullopt;
     std::vector<Expr> shape = access.buffer->shape, indices;
     std::vector<Var> vars;
     for (std::size_t d = 0; d < shape.size(); ++d)
       indices.push_back(vars.emplace_back("v" + std::to_string(d)));
     Expr inside = true_expr();
-    for (const auto& [d, w] : dimensions) {
-      shape[d] = w->extent;
-      if (constant(w->extent) != constant(w->old_extent))
-        inside = arith::conjunction(inside, vars[d] < access.buffer->shape[d]);
+    for (const auto& [d, now] : longer) {
+      shape[d] = make_index(now.length);
+      if (now.length > now.filled) inside = arith::conjunction(inside, vars[d] < make_index(now.filled));
     }
     const Buffer copy(unique_name(access.buffer->name + "_padded"), access.buffer->dtype, std::move(shape));
     auto made = std::make_unique<Block>();

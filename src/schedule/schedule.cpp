@@ -449,6 +449,18 @@ BlockRef Schedule::cache_read(BlockRef block, const Tensor& tensor, Scope scope,
                               "cache_read", site),
       scope, site);
 }
+BlockRef Schedule::cache_read(BlockRef block, int buffer, Scope scope, int access, Site site) {
+  return as_blocks(
+      apply(make_step("cache_read", block, std::int64_t{buffer}, scope_symbol(scope), std::int64_t{access}),
+            site))[0];
+}
+BlockRef Schedule::cache_read(BlockRef block, const Tensor& tensor, Scope scope, int access, Site site) {
+  return cache_read(
+      block,
+      schedule::read_position(get(block, site), buffer_for(held(state_), tensor, "cache_read", site),
+                              "cache_read", site),
+      scope, access, site);
+}
 BlockRef Schedule::cache_write(BlockRef block, Scope scope, Site site) {
   return as_blocks(apply(make_step("cache_write", block, scope_symbol(scope)), site))[0];
 }

@@ -34,7 +34,7 @@ struct Options {
 /// a while.
 constexpr int kPlacements = 3;
 
-const std::vector<std::string> AllGroups = {"hand", "default", "math", "compile", "tuned"};
+const std::vector<std::string> AllGroups = {"hand", "default", "unseen", "math", "compile", "tuned"};
 
 // Some machines set these to make OpenBLAS behave as on another CPU, which would make it an unfair peer. It
 // reads them when it is loaded, so the program starts anew without them.
@@ -197,7 +197,7 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Measures Lathe's kernels against OpenBLAS, BLIS, oneDNN, Eigen and Halide, interleaved in one run.\n"
       "Exit code 1: an implementation's output disagreed with the others'.");
-  app.add_option("--group", options.groups, "hand, default, math, compile, tuned (default: all)")
+  app.add_option("--group", options.groups, "hand, default, unseen, math, compile, tuned (default: all)")
       ->check(CLI::IsMember(AllGroups));
   app.add_option("--key", options.keys, "only this operator, e.g. C2D; may be given again");
   app.add_option("--case", cases,

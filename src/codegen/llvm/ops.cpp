@@ -80,6 +80,10 @@ const ::llvm::ConstantFP* constant_of(Value x) {
   return ::llvm::dyn_cast_or_null<::llvm::ConstantFP>(vector->getSplatValue());
 }
 
+bool is_x86(const ::llvm::IRBuilderBase& b) {
+  return ::llvm::Triple(b.GetInsertBlock()->getModule()->getTargetTriple()).isX86();
+}
+
 }  // namespace
 
 Value Ops::min_max(bool max, Value x, Value y, bool nnan) const {
@@ -92,6 +96,16 @@ Value Ops::min_max(bool max, Value x, Value y, bool nnan) const {
     const bool constant_wins_ties = c->isZero() && c->isNegative() != max;
     if (constant_wins_ties) return b.CreateSelect(max ? b.CreateFCmpUGT(x, y) : b.CreateFCmpULT(x, y), x, y);
     return b.CreateSelect(b.CreateFCmp(beats, y, x), y, x);
+  }
+  if (is_x86(b)) {
+    // Two instructions that each give their second operand when either is NaN or both are zero: they differ in these cases only,
+    // where the bits of both together give what wins; but the bits of a NaN and a number, if both must be set, may be those of a
+    // number. (The intrinsic below becomes more instructions here.)
+    const Value one = b.CreateSelect(b.CreateFCmp(beats, x, y), x, y),
+                other = b.CreateSelect(b.CreateFCmp(beats, y, x), y, x);
+    if (!max) return from_bits(b.CreateOr(bits(one), bits(other)), x->getType());
+    const Value is_nan = b.CreateSExt(b.CreateFCmpUNO(x, y), int_like(x->getType()));
+    return from_bits(b.CreateOr(b.CreateAnd(bits(one), bits(other)), is_nan), x->getType());
   }
 #if LLVM_VERSION_MAJOR >= 17
   return b.CreateBinaryIntrinsic(max ? ::llvm::Intrinsic::maximum : ::llvm::Intrinsic::minimum, x, y);

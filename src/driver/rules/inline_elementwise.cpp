@@ -2,12 +2,18 @@
 
 #include <algorithm>
 
+#include "arith/block_access.h"
 #include "driver/rules/contraction.h"
 #include "driver/rules/rule.h"
 #include "ir/visitor.h"
 
 namespace lathe::rules {
 namespace {
+
+/// Loads of one element at several positions: with more, storing what is between costs less than computing it at each.
+constexpr std::size_t kLoads = 16;
+constexpr std::size_t kNodes =
+    2000;  ///< a body that reads a value twice doubles with each block that it takes up
 
 bool calls_functions(const Block& block) {
   bool found = false;
@@ -19,6 +25,12 @@ bool calls_functions(const Block& block) {
   return found;
 }
 
+/// Does the block do more than move elements?
+bool computes(const Block& block) {
+  const Store* store = block.body.as<Store>();
+  return !store || !store->value.as<Load>();
+}
+
 bool guards_loads(const Block& block) {
   bool found = false;
   walk(block.body, {}, [&](const Expr& e) {
@@ -26,6 +38,39 @@ bool guards_loads(const Block& block) {
     return !found;
   });
   return found;
+}
+
+/// What a body would have if it computed in each place what it reads of the producer.
+struct Grown {
+  std::size_t loads = 0;      ///< different ones
+  std::size_t own_loads = 0;  ///< of the producer
+  std::size_t nodes = 0;      ///< of all expressions
+};
+Grown grown(const Block& consumer, const Block& producer) {
+  const auto nodes = [](const Block& block, std::size_t most) {
+    std::size_t count = 0;
+    walk(block.body, {}, [&](const Expr&) { return ++count <= most; });
+    return count;
+  };
+  const Buffer& between = producer.writes[0].buffer;
+  const auto loads = [](const Block& block, const Buffer* without) {
+    std::size_t count = 0;
+    for (const BufferRegion& r : block.reads) {
+      if (!without || !r.buffer.same_as(*without)) count += arith::ways_to_read(block, r.buffer).size();
+    }
+    return count;
+  };
+  std::size_t uses = 0;
+  walk(consumer.body, {}, [&](const Expr& e) {
+    const Load* load = e.as<Load>();
+    uses += load && load->buffer.same_as(between);
+    return true;
+  });
+  Grown out;
+  out.own_loads = loads(producer, nullptr);
+  out.loads = loads(consumer, &between) + arith::ways_to_read(consumer, between).size() * out.own_loads;
+  out.nodes = nodes(consumer, kNodes) + (uses > 1 ? uses * nodes(producer, kNodes) : 0);
+  return out;
 }
 
 /// Does the block put a constant (weights) into another form, and do nothing else?
@@ -52,8 +97,16 @@ bool applies(Schedule& s, BlockRef b, const Context&) {
   const std::vector<BlockRef> consumers = consumers_of(s, b);
   bool into_reduction = false, repeated = consumers.size() > 1;
   for (BlockRef c : consumers) {
+    const std::size_t ways = arith::ways_to_read(s.get(c), block.writes[0].buffer).size();
+    const Grown body = grown(s.get(c), block);
+    if ((ways > 1 && body.loads > kLoads) || body.nodes > kNodes) return false;
+    // In a reduction it would be computed for each term.
+    const double times = static_cast<double>(ways) * iterations(s, c) / std::max(1.0, iterations(s, b));
+    if (s.get(c).is_reduction() && computes(block) &&
+        times * static_cast<double>(body.own_loads) > static_cast<double>(kLoads))
+      return false;
     into_reduction |= s.get(c).is_reduction();
-    repeated |= iterations(s, c) > iterations(s, b);
+    repeated |= ways > 1 || iterations(s, c) > iterations(s, b);
   }
   // The subscripts of rearranged weights are simpler than those of the weights; what packs them takes the block up.
   if (into_reduction && (rearranges_constant(s, block) || hinders_tiling(s, b, consumers))) return false;

@@ -14,6 +14,10 @@ Context::Context(const Target& target, const RuleOptions& options)
       second_level_bytes_(target.is_cpu() ? target.cpu().l2_bytes : 256 << 10),
       last_level_bytes_(target.is_cpu() ? target.cpu().last_level_bytes() : 1 << 20) {}
 
+std::int64_t Context::lanes(const Block& block) const {
+  return std::max<std::int64_t>(1, lanes_ * 4 / std::max(4, block.writes[0].buffer->dtype.bytes()));
+}
+
 Expr Context::choose(Schedule& s, std::int64_t best, std::vector<std::int64_t> others,
                      const std::string& name) const {
   if (!open()) return Expr(best);

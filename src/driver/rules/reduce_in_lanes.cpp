@@ -10,15 +10,18 @@
 
 #include <algorithm>
 
-#include "driver/rules/rule.h"
+#include "driver/rules/contraction.h"
 #include "ir/visitor.h"
 
 namespace lathe::rules {
 namespace {
 
 constexpr std::int64_t kVectors = 4;  ///< chains side by side, the latency of an addition
-constexpr std::int64_t kShortRow = 8;  ///< vectors; adding up two in the end would cost more than the second saves
-constexpr std::int64_t kRows = 4;     ///< side by side where they share an operand
+constexpr std::int64_t kFew =
+    4;  ///< elements of an innermost dimension that is too short for lanes (pixels of three colours)
+constexpr std::int64_t kRows = 4;  ///< side by side where they share an operand
+constexpr std::int64_t kShortRow =
+    8;  ///< vectors; adding up two in the end would cost more than the second saves
 
 /// The loop over rows that share an operand: the only one besides the reduction that runs more than once. Undefined: none.
 LoopRef shared_rows(const Schedule& s, BlockRef b, const std::vector<LoopRef>& loops) {
@@ -40,29 +43,60 @@ LoopRef shared_rows(const Schedule& s, BlockRef b, const std::vector<LoopRef>& l
   return {};
 }
 
-bool applies(Schedule& s, BlockRef b, const Context&) {
+/// Could lanes run along the result instead? Windows of an image, or sums of a few terms each: neighbouring results then have a lane
+/// each, without anything to combine.
+bool runs_along_result(const Block& block, const Context& context) {
+  if (block.writes[0].ranges.empty()) return false;
+  const Expr& along = block.writes[0].ranges.back().min;
+  const auto column =
+      std::ranges::find_if(block.iters, [&](const IterVar& i) { return i.var.get() == along.get(); });
+  if (column == block.iters.end() || as_int(column->extent).value_or(1 << 20) < context.lanes()) return false;
+  const bool few_terms = domain(block, block.iters.size() - 1) < 2 * context.lanes();
+  bool moves = false;
+  for (const Operand& o : operands(block)) {
+    const std::optional<std::int64_t> step = step_along(o.access, column->var);
+    if (!step || *step < 0 || *step > (few_terms ? context.lanes() : 1)) return false;
+    moves |= *step > 0;
+  }
+  return moves;
+}
+
+bool applies(Schedule& s, BlockRef b, const Context& context) {
   const Block& block = s.get(b);
-  if (!block.is_reduction() || block.partner.defined() || block.writes.size() != 1) return false;
+  if (!block.is_reduction() || block.partner.defined()) return false;
   const std::vector<LoopRef> loops = s.loops(b);
   if (loops.empty() || s.get(loops.back()).for_kind != ForKind::Serial ||
       has_loop_of_kind(s, b, ForKind::Vectorized))
     return false;
+  if (runs_along_result(block, context)) return false;
   const IterVar& last = block.iters.back();
   if (last.kind != IterKind::Reduce || block.bindings.back().get() != s.get(loops.back()).var.get())
     return false;
-  // Some operand runs along the row, and none has it anywhere but innermost.
+  // Some operand runs along the row, and none has it further out than a few elements.
   bool along = false;
   for (const BufferRegion& r : block.reads) {
     const std::vector<Expr>& shape = r.buffer->shape;
     for (std::size_t d = 0; d < r.ranges.size(); ++d) {
       if (!lathe::mentions(r.ranges[d].min, last.var)) continue;
-      if (std::any_of(shape.begin() + static_cast<std::ptrdiff_t>(d) + 1, shape.end(),
-                      [](const Expr& e) { return !is_int(e, 1); }))
-        return false;
+      std::int64_t inside = 1;
+      for (std::size_t i = d + 1; i < shape.size(); ++i) inside *= as_int(shape[i]).value_or(1 << 20);
+      if (inside > kFew) return false;
       along = true;
     }
   }
   return along;
+}
+
+/// Vector registers for a vector of each value that is reduced, in lanes of 32 bits.
+std::int64_t registers_of(const Block& block) {
+  std::int64_t bytes = 0;
+  for (const BufferRegion& w : block.writes) bytes += std::max(4, w.buffer->dtype.bytes());
+  return block.writes.size() == 1 ? 1 : bytes / 4;
+}
+
+/// Partial results of one value stay in registers; those of several (argmax) where the compiler puts them.
+void keep_local(Schedule& s, BlockRef partial) {
+  if (s.get(partial).writes.size() == 1) s.set_scope(partial, Scope::Local);
 }
 
 /// A row after another has one stream from memory; so several are taken at once.
@@ -74,7 +108,7 @@ void side_by_side(Schedule& s, BlockRef b, LoopRef rows, LoopRef steps, const Co
   s.reorder({block, step, row, lanes});
   const BlockRef partial = s.rfactor(b, lanes, s.get(b).writes[0].buffer->rank());
   s.reverse_compute_at(b, block);
-  s.set_scope(partial, Scope::Local);
+  keep_local(s, partial);
   s.unroll(row);
   s.vectorize(lanes);
   std::vector<LoopRef> last = s.loops(b);
@@ -102,19 +136,20 @@ void apply(Schedule& s, BlockRef b, const Context& context) {
     return side_by_side(s, b, rows, loops.back(), context);
   const LoopRef outside = outside_reduction(s, b, loops);
   const std::int64_t l = context.lanes(), row = extent(s, loops.back());
-  std::int64_t vectors = kVectors;
+  std::int64_t vectors =
+      std::clamp<std::int64_t>(context.registers() / (2 * registers_of(s.get(b))), 1, kVectors);
   while (vectors > 1 && vectors * l > row) vectors /= 2;
   auto [steps, lanes] = s.split(loops.back(), {_, context.choose(s, vectors * l, {l, 2 * l, 4 * l, 8 * l})});
   const int rank = s.get(b).writes[0].buffer->rank();
   const BlockRef partial = s.rfactor(b, lanes, rank);
   if (outside.defined()) s.reverse_compute_at(b, outside);
-  s.set_scope(partial, Scope::Local);
+  keep_local(s, partial);
   s.vectorize(lanes);
   if (vectors > 1) {
     auto [several, one] = s.split(s.loops(b).back(), {_, l});
     const BlockRef vector = s.rfactor(b, one, rank);
     if (outside.defined()) s.reverse_compute_at(b, outside);
-    s.set_scope(vector, Scope::Local);
+    keep_local(s, vector);
     s.vectorize(one);
     s.unroll(several);
   }

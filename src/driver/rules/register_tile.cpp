@@ -19,7 +19,7 @@ double ceil_div(std::int64_t a, std::int64_t b) {
 /// Cycles of one tile.
 double one(const TileProblem& p, double rows, double vectors) {
   const double adds = rows * vectors;
-  const double loads = vectors + (p.both_are_vectors ? adds : rows);
+  const double loads = static_cast<double>(p.vector_operands) * vectors + (p.both_are_vectors ? adds : rows);
   const double step = std::max({adds / kAddsPerCycle, loads / kLoadsPerCycle, kAddLatency});
   return step * static_cast<double>(p.depth) + kCyclesAroundTile + kCyclesPerSum * adds;
 }
@@ -34,8 +34,8 @@ void each_size(std::int64_t extent, std::int64_t tile, F&& f) {
 
 }  // namespace
 
-bool fits(const Tile& tile, std::int64_t registers) {
-  return tile.outer_rows * tile.rows * tile.vectors + tile.vectors + 1 <= registers;
+bool fits(const Tile& tile, std::int64_t registers, std::int64_t vector_operands) {
+  return (tile.outer_rows * tile.rows + vector_operands) * tile.vectors + 1 <= registers;
 }
 
 double cycles(const TileProblem& p, const Tile& tile) {
@@ -66,7 +66,8 @@ Tile best_tile(const TileProblem& p) {
       for (std::int64_t outer = 1; outer <= std::min<std::int64_t>(p.outer_rows, 4); ++outer) {
         const Tile tile{outer, rows, vectors};
         if (p.clashing_rows && outer * rows > kWays) continue;
-        if (!fits(tile, p.registers) || (p.both_are_vectors && outer * vectors > 1)) continue;
+        if (!fits(tile, p.registers, p.vector_operands) || (p.both_are_vectors && outer * vectors > 1))
+          continue;
         // Neighbouring sums share what they load: half of the registers are for that.
         if (p.both_are_vectors && 2 * rows > p.registers) continue;
         const double needed = cycles(p, tile);

@@ -18,17 +18,18 @@ struct TileProblem {
   std::int64_t outer_rows = 1, rows = 1, columns = 1;  ///< extents; `outer_rows` is a second loop of rows
   std::int64_t depth = 1;                              ///< steps of the reduction
   std::int64_t lanes = 8, registers = 16;
-  bool clashing_rows = false;     ///< they lie so that all of them share one set of the first cache
-  bool padded_columns = false;    ///< columns are computed in whole tiles
-  bool both_are_vectors = false;  ///< the other operand, too, is loaded as vectors (depthwise convolution)
+  bool clashing_rows = false;        ///< they lie so that all of them share one set of the first cache
+  bool padded_columns = false;       ///< columns are computed in whole tiles
+  std::int64_t vector_operands = 1;  ///< that depend on the columns, and are loaded as vectors for all rows
+  bool both_are_vectors = false;     ///< the other operand, too, is loaded as vectors (depthwise convolution)
 };
 
 struct Tile {
   std::int64_t outer_rows = 1, rows = 1, vectors = 1;
 };
 
-/// Sums, the vector operand and one value of the other fit the registers.
-bool fits(const Tile& tile, std::int64_t registers);
+/// Sums, the vector operands and one value of the other fit the registers.
+bool fits(const Tile& tile, std::int64_t registers, std::int64_t vector_operands = 1);
 /// Cycles for all tiles, relative to other tiles of the same problem.
 double cycles(const TileProblem& problem, const Tile& tile);
 /// The fastest tile that fits.

@@ -21,7 +21,9 @@ class Context {
  public:
   Context(const Target& target, const RuleOptions& options);
 
-  std::int64_t lanes() const { return lanes_; }          ///< f32 elements of a vector
+  std::int64_t lanes() const { return lanes_; }  ///< f32 elements of a vector
+  /// Sums of the block's result in a vector.
+  std::int64_t lanes(const Block& block) const;
   std::int64_t registers() const { return registers_; }  ///< vectors
   std::int64_t cores() const { return cores_; }
   std::int64_t second_level_bytes() const { return second_level_bytes_; }  ///< of one core

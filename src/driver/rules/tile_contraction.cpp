@@ -12,8 +12,8 @@
 // the panels are made before them; those of constant weights once, ahead of the calls (`prepare`). A block of the other
 // operand may be packed too, the rows of a tile side by side.
 //
-// Where both operands depend on the columns (depthwise convolution), a panel would be of no use to other rows; then the
-// column tiles run inside the rows, along memory.
+// Where columns are windows of the vector operand (images whose innermost dimension is the width), or several operands depend on
+// them, there are no panels; then the column tiles run inside the rows, along memory.
 //
 // The *columns* are the innermost dimension of the result. The *vector operand* (weights, B) depends on them and not on
 // the *rows* (pixels, rows of A), which therefore share each vector that is loaded.
@@ -48,7 +48,7 @@ bool applies(Schedule& s, BlockRef b, const Context&) {
 class Tiling {
  public:
   Tiling(Schedule& s, BlockRef b, const Context& context)
-      : s_(s), b_(b), context_(context), c_(*contraction(s.get(b))) {
+      : s_(s), b_(b), context_(context), c_(with_own_buffers(s, b)), lanes_(context.lanes(s.get(b))) {
     for (std::size_t i : c_.spatial) position_.emplace(i, position_.size());
     row_ = c_.rows.back();
     if (c_.rows.size() > 1) outer_row_ = c_.rows[c_.rows.size() - 2];
@@ -59,6 +59,7 @@ class Tiling {
     choose_tile();
     choose_blocks();
     if (pack_) make_panels();
+    if (widen_) widen_columns();
     take_up_rearrangement();
     tile_consumer();
     sum_in_registers();
@@ -85,16 +86,19 @@ class Tiling {
     if (outer_row_) p.outer_rows = domain(block(), *outer_row_);
     p.columns = domain(block(), c_.column);
     p.depth = depth(block());
-    p.lanes = context_.lanes();
+    p.lanes = lanes_;
     p.registers = context_.registers();
-    p.both_are_vectors = !c_.packable;
+    p.both_are_vectors = !c_.shared;
+    if (c_.shared) p.vector_operands = static_cast<std::int64_t>(c_.column_operands);
     p.clashing_rows = row_stride() % kWayBytes == 0;
     std::int64_t all_rows = 1;
     for (std::size_t i : c_.rows) all_rows *= domain(block(), i);
     prepared_ = c_.packable && p.depth > 1 && reads_constant();
     pack_ = prepared_ || (c_.packable && p.depth > 1 &&
                           (!c_.contiguous || (p.columns > 2 * p.lanes || p.columns % p.lanes != 0)));
-    p.padded_columns = pack_;
+    // Windows of columns are padded where the last vector would need a mask, which keeps sums out of registers.
+    widen_ = !c_.packable && c_.shared && p.columns % p.lanes != 0;
+    p.padded_columns = pack_ || widen_;
     Tile tile = best_tile(p);
     const bool near =
         bytes_of(block().reads[c_.vector_read].buffer) <= static_cast<double>(context_.second_level_bytes());
@@ -102,7 +106,7 @@ class Tiling {
       pack_ = p.padded_columns = false;
       tile = best_tile(p);
     }
-    const std::int64_t l = context_.lanes();
+    const std::int64_t l = lanes_;
     columns_ = context_.choose(s_, tile.vectors * l, {l, 2 * l, 3 * l, 4 * l}, named("columns"));
     rows_ = context_.choose(s_, tile.rows, {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14}, named("rows"));
     outer_rows_ =
@@ -222,18 +226,26 @@ class Tiling {
     s_.transform_layout(panels_, -1, IndexMap{from, to});
   }
 
+  /// Whole tiles of columns, and zeros where they reach beyond the operands' ends.
+  void widen_columns() {
+    std::vector<Expr> multiples(block().iters.size(), Expr(1));
+    multiples[c_.column] = columns_;
+    for (BlockRef copy : s_.pad_einsum(b_, multiples)) take_up(copy, 0);
+  }
+
   /// A block that only puts the vector operand into another form goes into the panels, or, without them, into the sums.
   void take_up_rearrangement() {
-    const BlockRef reader = pack_ ? panels_ : b_;
+    if (!widen_) take_up(pack_ ? panels_ : b_, pack_ ? 0 : c_.vector_read);
+  }
+  void take_up(BlockRef reader, std::size_t read) {
     for (BlockRef p : s_.producers(reader)) {
       const Block& made = s_.get(p);
-      const Buffer& operand = block_reads(reader, pack_ ? 0 : c_.vector_read);
+      const Buffer& operand = s_.get(reader).reads[read].buffer;
       if (!made.is_reduction() && made.reads.size() == 1 && made.writes[0].buffer.same_as(operand) &&
           loop_count(s_, p) == made.iters.size())
         attempt(s_, [&](Schedule& s) { s.compute_inline(p); });
     }
   }
-  const Buffer& block_reads(BlockRef b, std::size_t read) const { return s_.get(b).reads[read].buffer; }
 
   /// Rows of the image that one more row of the result reads: the stride.
   std::int64_t rows_read(std::size_t row) const {
@@ -321,8 +333,8 @@ class Tiling {
       if (c_.is_row(i)) s_.unroll(loops[first + i]);
     }
     s_.vectorize(loops[first + c_.column]);
-    const std::int64_t operations = value_of(s_, rows_) * value_of(s_, outer_rows_) *
-                                    ((value_of(s_, columns_) + context_.lanes() - 1) / context_.lanes());
+    const std::int64_t operations =
+        value_of(s_, rows_) * value_of(s_, outer_rows_) * ((value_of(s_, columns_) + lanes_ - 1) / lanes_);
     std::int64_t steps = 1;
     for (std::size_t i = reduce.size(); i-- > 0;) {
       steps *= extent(s_, reduce[i]);
@@ -357,7 +369,7 @@ class Tiling {
   LoopRef crosswise(const std::vector<LoopRef>& loops, LoopRef lane) const {
     const Block& copy = s_.get(panels_);
     const Store* store = copy.body.as<Store>();
-    const std::int64_t l = context_.lanes();
+    const std::int64_t l = lanes_;
     if (!store || !store->value.as<Load>() || copy.writes[0].buffer->dtype.bytes() != 4 ||
         extent(s_, lane) % l != 0)
       return {};
@@ -373,8 +385,8 @@ class Tiling {
   /// A square of lanes at a time, through registers.
   void transpose(std::vector<LoopRef> order, LoopRef along, LoopRef lane) {
     std::erase(order, along);
-    auto [square_row, row] = s_.split(along, {_, context_.lanes()});
-    auto [square, column] = s_.split(lane, {_, context_.lanes()});
+    auto [square_row, row] = s_.split(along, {_, lanes_});
+    auto [square, column] = s_.split(lane, {_, lanes_});
     order.insert(order.end(), {square_row, square, row, column});
     s_.reorder(order);
     const BlockRef tile = s_.cache_read(panels_, 0, Scope::Local);
@@ -419,12 +431,13 @@ class Tiling {
   const BlockRef b_;
   const Context& context_;
   const Contraction c_;
+  const std::int64_t lanes_;                     ///< of the sums
   std::map<std::size_t, std::size_t> position_;  ///< of a spatial variable among them
   std::size_t row_;
   std::optional<std::size_t> outer_row_;
   BlockRef out_, panels_;
   std::vector<std::int64_t> parts_;  ///< of the consumer's loops; empty: each is one of the sums'
-  bool pack_ = false, prepared_ = false, pack_rows_ = false, in_blocks_ = false;
+  bool pack_ = false, prepared_ = false, widen_ = false, pack_rows_ = false, in_blocks_ = false;
   Expr columns_, rows_, outer_rows_, blocks_ = 1;
   std::size_t blocked_ = 0;           ///< the variable whose tiles make up blocks of rows
   std::size_t column_dimension_ = 0;  ///< of the vector operand

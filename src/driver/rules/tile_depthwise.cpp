@@ -30,7 +30,7 @@ constexpr std::int64_t kUnrolledOperations = 160;  ///< compile time grows faste
 bool applies(Schedule& s, BlockRef b, const Context&) {
   const Block& block = s.get(b);
   const std::optional<Contraction> c = contraction(block);
-  return c && !c->packable && loop_count(s, b) == block.iters.size();
+  return c && !c->shared && loop_count(s, b) == block.iters.size();
 }
 
 /// Does the block move elements of one buffer, or put a constant in their place?

@@ -33,9 +33,12 @@ std::optional<std::size_t> reduced_dimension(const Block& block, const Contracti
 }
 
 bool applies(Schedule& s, BlockRef b, const Context& context) {
+  if (!contraction(s.get(b)) || loop_count(s, b) != s.get(b).iters.size() ||
+      !attempt(s, [&](Schedule& t) { with_own_buffers(t, b); }))
+    return false;
   const Block& block = s.get(b);
   const std::optional<Contraction> c = contraction(block);
-  if (!c || !c->packable || loop_count(s, b) != block.iters.size()) return false;
+  if (!c || !c->packable) return false;
   const IterVar& last = block.iters.back();
   const std::int64_t l = context.lanes(), steps = domain(block, block.iters.size() - 1);
   const bool narrow = 2 * domain(block, c->column) <= l ||
@@ -76,7 +79,7 @@ void lay_out(Schedule& s, BlockRef b, const Contraction& c) {
 }
 
 void apply(Schedule& s, BlockRef b, const Context& context) {
-  const Contraction c = *contraction(s.get(b));
+  const Contraction c = with_own_buffers(s, b);
   const std::int64_t columns = domain(s.get(b), c.column), l = context.lanes();
   const std::size_t row = c.rows.back();
   lay_out(s, b, c);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "arith/block_access.h"
 #include "driver/rules/rule.h"
 #include "ir/visitor.h"
 
@@ -17,18 +18,31 @@ namespace {
 
 constexpr std::int64_t kLine = 16;  ///< f32 elements of a cache line
 
-/// The variable along which an operand is contiguous while the result is not; nothing when there is none.
-std::optional<std::size_t> crosswise(const Block& block) {
+/// An access along which memory runs by another variable than in the result.
+struct Crosswise {
+  std::size_t variable;  ///< along which the access is contiguous
+  int read, way;         ///< which access it is
+};
+std::optional<Crosswise> crosswise(const Block& block) {
   if (block.is_reduction() || block.writes.size() != 1 || block.writes[0].ranges.size() < 2)
     return std::nullopt;
   const Expr& along = block.writes[0].ranges.back().min;
-  for (const BufferRegion& r : block.reads) {
-    if (r.ranges.empty() || r.ranges.back().min.get() == along.get()) continue;
-    for (std::size_t i = 0; i < block.iters.size(); ++i) {
-      const Var& v = block.iters[i].var;
-      if (r.ranges.back().min.get() == v.get() && v.get() != along.get() && along.as<VarNode>() &&
-          mentions(r, Var(along.as<VarNode>())))
-        return i;
+  const auto runs = [&](const Expr& subscript) {
+    return std::ranges::find_if(block.iters, [&](const IterVar& i) {
+      return i.var.get() == subscript.get() && !is_int(i.extent, 1);
+    });
+  };
+  if (runs(along) == block.iters.end()) return std::nullopt;
+  for (std::size_t r = 0; r < block.reads.size(); ++r) {
+    const std::vector<std::vector<Expr>> ways = arith::ways_to_read(block, block.reads[r].buffer);
+    for (std::size_t w = 0; w < ways.size(); ++w) {
+      if (ways[w].empty() || ways[w].back().get() == along.get()) continue;
+      const bool has_column = std::ranges::any_of(
+          ways[w], [&](const Expr& e) { return lathe::mentions(e, Var(along.as<VarNode>())); });
+      const auto row = runs(ways[w].back());
+      if (has_column && row != block.iters.end())
+        return Crosswise{static_cast<std::size_t>(row - block.iters.begin()), static_cast<int>(r),
+                         static_cast<int>(w)};
     }
   }
   return std::nullopt;
@@ -42,23 +56,21 @@ bool applies(Schedule& s, BlockRef b, const Context&) {
 
 void apply(Schedule& s, BlockRef b, const Context& context) {
   const Block& block = s.get(b);
-  const std::size_t across = *crosswise(block);
+  const Crosswise access = *crosswise(block);
   const Var along(block.writes[0].ranges.back().min.as<VarNode>());
   const std::vector<LoopRef> loops = s.loops(b);
   std::optional<std::size_t> row, column;  // positions of the two loops
   for (std::size_t l = 0; l < loops.size(); ++l) {
     for (std::size_t i = 0; i < block.iters.size(); ++i) {
       if (s.get(loops[l]).var.get() != block.bindings[i].get()) continue;
-      if (i == across) row = l;
+      if (i == access.variable) row = l;
       if (block.iters[i].var.same_as(along)) column = l;
     }
   }
   if (!row || !column) return;
-  // A block that only copies goes through registers; what computes as well, gathers.
+  // Elements of 32 bits go through registers; others are gathered.
   const std::int64_t l = context.lanes();
-  const bool copies = s.get(b).reads.size() == 1 && s.get(b).body.as<Store>() &&
-                      s.get(b).body.as<Store>()->value.as<Load>() &&
-                      s.get(b).writes[0].buffer->dtype.bytes() == 4;
+  const bool staged = s.get(b).reads[static_cast<std::size_t>(access.read)].buffer->dtype.bytes() == 4;
   // Tiles of two lines each way are faster by measure, unless they leave rests, whose guards cost more than they save.
   const bool in_pairs =
       extent(s, loops[*row]) % (2 * kLine) == 0 && extent(s, loops[*column]) % (2 * kLine) == 0;
@@ -72,8 +84,8 @@ void apply(Schedule& s, BlockRef b, const Context& context) {
   order.insert(order.end(),
                {column_tile, row_tile, column_line, row_line, row_part, column_part, in_row, in_column});
   s.reorder(order);
-  if (copies) {
-    const BlockRef tile = s.cache_read(b, 0, Scope::Local);
+  if (staged) {
+    const BlockRef tile = s.cache_read(b, access.read, Scope::Local, access.way);
     s.compute_at(tile, column_part);
     const std::vector<LoopRef> inner = s.loops(tile);
     for (std::size_t i = inner.size() - s.get(tile).iters.size(); i + 1 < inner.size(); ++i)

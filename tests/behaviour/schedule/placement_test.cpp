@@ -93,6 +93,52 @@ TEST_CASE("cache_read stages the region that a tile needs") {
   CHECK(disagreement(s) == "");
 }
 
+TEST_CASE("cache_read stages one of several accesses to a buffer") {
+  const std::int64_t n = 9, k = 5;
+  Tensor x = placeholder("X", {k + 2, n}, f32);
+  Axis r = reduce_axis(k, "r");
+  Tensor c =
+      compute("C", {n, n}, [&](Var i, Var j) { return sum(x(r, i) * x(r, j) + x(r, i) * x(r + 2, j), {r}); });
+  const Program p = program("several", {x}, {c});
+  const std::vector<std::int64_t> rows{k, k, k}, columns{n, n, n};  // of X that each access reaches
+  for (int access : {0, 1, 2}) {
+    INFO(access);
+    Schedule s(p);
+    const BlockRef block = s.block(c), copy = s.cache_read(block, x, Scope::Global, access);
+    CHECK(disagreement(s) == "");
+    CHECK(s.get(block).reads.size() == 2);
+    std::vector<LoopRef> loops = s.loops(copy);
+    CHECK(s.extent(loops[0]) == rows[static_cast<std::size_t>(access)]);
+    CHECK(s.extent(loops[1]) == columns[static_cast<std::size_t>(access)]);
+    s.compute_at(copy, s.loops(block)[access == 0 ? 0 : 1]);
+    CHECK(disagreement(s) == "");
+    Schedule all(p);
+    all.cache_read(all.block(c), x, Scope::Global);
+    CHECK(all.get(all.block(c)).reads.size() == 1);
+  }
+}
+
+TEST_CASE("one access is staged with its guards, and inside of another") {
+  const std::int64_t n = 7;
+  Tensor x = placeholder("X", {n}, f32), at = placeholder("at", {n}, i32);
+  Tensor y = compute("y", {n}, [&](Var i) {
+    const Expr position =
+        clamp(cast(index_type, at(clamp(cast(index_type, at(i)), make_index(0), make_index(n - 1)))),
+              make_index(0), make_index(n - 1));
+    return if_inside(x, {i - 2}, 1.f) + x(position);
+  });
+  const Program p = program("guarded", {x, at}, {y});
+  for (const Tensor& t : {x, at}) {
+    for (int access : {0, 1}) {
+      INFO(t.name() << " " << access);
+      Schedule s(p);
+      s.cache_read(s.block(y), t, Scope::Global, access);
+      CHECK(disagreement(s) == "");
+      CHECK(s.get(s.block(y)).reads.size() == 3);
+    }
+  }
+}
+
 TEST_CASE("a forked schedule and its origin go separate ways") {
   test::Chain t = test::chain(12);
   Schedule s(t.program);

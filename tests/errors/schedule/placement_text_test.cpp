@@ -253,6 +253,14 @@ TEST_CASE("cache_read and cache_write: what cannot be staged") {
         "    block \"C\" reads A, B writes C    <-- here\n"
         "  …\n"
         "  choose one of the block's reads: 0: A, 1: B  [LTH-S008]");
+  CHECK(
+      p.refused([&] { s.cache_read(p.C, 0, Scope::Local, 1); }) ==
+      "cache_read(block \"C\", 0, Scope::Local, 1): block \"C\" reads \"A\" in 1 way, there is no access 1\n"
+      "  at placement_text_test.cpp:LINE\n"
+      "  for i, j, k\n"
+      "    block \"C\" reads A, B writes C    <-- here\n"
+      "  …\n"
+      "  choose one of its accesses: 0: A[vi, vk]  [LTH-S008]");
   CHECK(p.refused([&] { s.cache_read(p.D, p.a, Scope::Local); }) ==
         "cache_read(block \"D\", tensor \"A\"): block \"D\" does not read \"A\"\n"
         "  at placement_text_test.cpp:LINE\n"

@@ -149,8 +149,10 @@ void reverse_compute_at(Hand& h) {
 
 void cache_read(Hand& h) {
   const BlockRef b = h.block();
-  const BlockRef copy =
-      h.s_.cache_read(b, static_cast<int>(h.random().between(h.random().chance(3) ? -1 : 0, 1)), h.scope());
+  const int read = static_cast<int>(h.random().between(h.random().chance(3) ? -1 : 0, 1));
+  const BlockRef copy = h.random().chance(25)
+                            ? h.s_.cache_read(b, read, h.scope(), static_cast<int>(h.random().between(0, 2)))
+                            : h.s_.cache_read(b, read, h.scope());
   if (h.random().chance(40)) h.s_.compute_at(copy, h.loop_of(b));
 }
 void cache_write(Hand& h) {
