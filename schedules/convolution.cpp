@@ -249,7 +249,7 @@ LATHE_WORKLOAD(conv2d_transposed,
   Tensor pad = compute("pad", {n, wy.padded(), wx.padded(), ci}, [&](Var i, Var y, Var z, Var c) {
     return if_inside(x, {i, y - wy.shift(), z - wx.shift(), c}, zero(args.dtype()));
   });
-  // The weights by phase, with zeros up to a multiple of the stride.
+  // The weights by phase, with zeros up to a multiple of the stride, which are skipped.
   const bool even = wy.taps() * wy.stride == wy.kernel && wx.taps() * wx.stride == wx.kernel;
   Tensor taps =
       compute("taps", {wy.stride, wx.stride, wy.taps(), wx.taps(), ci, co}, [&](const std::vector<Var>& at) {
@@ -257,13 +257,14 @@ LATHE_WORKLOAD(conv2d_transposed,
         return even ? w(from) : if_inside(w, from, zero(args.dtype()));
       });
   Axis qy = reduce_axis(wy.taps(), "qy"), qx = reduce_axis(wx.taps(), "qx"), rc = reduce_axis(ci, "rc");
-  Tensor sums =
-      reduced("sums", {n, wy.steps(), wy.stride, wx.steps(), wx.stride, co}, args.dtype(),
-              [&](const std::vector<Var>& at) {
-                return sum(wide(pad(at[0], wy.input(at[1], at[2], qy), wx.input(at[3], at[4], qx), rc)) *
-                               wide(taps(at[2], at[4], qy, qx, rc, at[5])),
-                           {qy, qx, rc});
-              });
+  Tensor sums = reduced("sums", {n, wy.steps(), wy.stride, wx.steps(), wx.stride, co}, args.dtype(),
+                        [&](const std::vector<Var>& at) {
+                          const Expr term =
+                              wide(pad(at[0], wy.input(at[1], at[2], qy), wx.input(at[3], at[4], qx), rc)) *
+                              wide(taps(at[2], at[4], qy, qx, rc, at[5]));
+                          const Expr is_tap = wy.tap(at[2], qy) < wy.kernel && wx.tap(at[4], qx) < wx.kernel;
+                          return sum(even ? term : select(is_tap, term, zero(term.dtype())), {qy, qx, rc});
+                        });
   Tensor out = compute("out", {n, wy.out(), wx.out(), co}, [&](Var i, Var y, Var z, Var o) {
     return sums(i, floordiv(y, wy.stride), floormod(y, wy.stride), floordiv(z, wx.stride),
                 floormod(z, wx.stride), o);

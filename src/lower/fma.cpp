@@ -3,6 +3,9 @@
 // Contraction changes bits, so it is done here, once, on the program: the interpreter and every back end then run the same
 // nodes. It runs on block form because the permission is a property of the block (`math`).
 //
+// A term that is 0 under a condition is added under that condition only, so that whole loops of such terms are skipped: a sum
+// starts at +0 and is never -0, so nothing changes.
+//
 // Differences are left alone. x*s - m, where m is the greatest of the rounded products x*s, is 0 at that product; with one
 // rounding it is the product's rounding error, which exp makes infinite when s is large: a softmax would give NaN.
 
@@ -22,6 +25,11 @@ bool accumulator(const Expr& e, const Block& block) {
   return load && block.is_reduction() && std::ranges::any_of(block.writes, [&](const BufferRegion& w) {
            return w.buffer.same_as(load->buffer);
          });
+}
+
+bool is_zero(const Expr& e) {
+  const FloatImm* number = e.as<FloatImm>();
+  return is_int(e, 0) || (number && number->value == 0);
 }
 
 /// The contracted form of an Add (or of an update of a sum by Sub) of floats, or an undefined Expr.
@@ -51,14 +59,44 @@ bool may_contract(const Block& block) {
 class Contraction : public Mutator {
  protected:
   using Mutator::mutate_node;
+  Stmt mutate_node(const For& n, const Stmt& self) override {
+    if (n.for_kind == ForKind::Vectorized) lanes_.push_back(n.var);
+    Stmt out = Mutator::mutate_node(n, self);
+    if (n.for_kind == ForKind::Vectorized) lanes_.pop_back();
+    return out;
+  }
   Stmt mutate_node(const Block& n, const Stmt& self) override {
-    if (!may_contract(n)) return self;
-    Stmt body = rewrite_exprs(n.body, [&](const Expr& e) { return contract(e, n); });
+    Stmt body = guarded(n);
+    if (may_contract(n)) body = rewrite_exprs(body, [&](const Expr& e) { return contract(e, n); });
     if (body.same_as(n.body)) return self;
     auto out = copy(n);
     out->body = std::move(body);
     return Stmt(out.release());
   }
+
+ private:
+  /// The body, where terms that are 0 in all lanes are not added.
+  Stmt guarded(const Block& n) const {
+    const Store* update = n.body.as<Store>();
+    const Binary* sum = update && n.is_reduction() ? as_binary(update->value, BinaryOp::Add) : nullptr;
+    const Select* term = sum && accumulator(sum->a, n) ? sum->b.as<Select>() : nullptr;
+    if (!term || !is_zero(term->if_false) || differs_between_lanes(term->condition, n)) return n.body;
+    const Expr value = Expr(new Binary(BinaryOp::Add, sum->a, term->if_true));
+    return make_stmt<If>(
+        term->condition,
+        make_stmt<Store>(update->buffer, value, update->indices, update->mask, update->streaming), Stmt());
+  }
+
+  bool differs_between_lanes(const Expr& condition, const Block& n) const {
+    for (std::size_t i = 0; i < n.iters.size(); ++i) {
+      if (!mentions(condition, n.iters[i].var)) continue;
+      if (std::ranges::any_of(lanes_, [&](const Var& lane) { return mentions(n.bindings[i], lane); }))
+        return true;
+    }
+    return false;
+  }
+
+  std::vector<Var> lanes_;
 };
 
 }  // namespace

@@ -112,6 +112,16 @@ Redirected redirected_access(const Edit& edit, const Stmt& self, const Buffer& f
                     ", there is no access " + std::to_string(access),
                 {{self.get(), "here"}}, "choose one of its accesses: " + list);
   }
+  bool nested = false;
+  walk(block.body, [&](const Stmt& x) {
+    nested |= x.as<Block>() != nullptr;
+    return true;
+  });
+  if (nested) {
+    edit.refuse(code::S008, "the accesses of block \"" + block.name() + "\" are made by blocks inside it",
+                {{self.get(), "here"}},
+                "stage the access in the block that makes it, before `tensorize` or `blockize`");
+  }
   const std::vector<Expr>& way = ways[static_cast<std::size_t>(access)];
   Redirected out{copy(block), {}};
   out.block->body = rewrite_exprs(block.body, [&](const Expr& e) {
@@ -137,7 +147,12 @@ Redirected redirected_access(const Edit& edit, const Stmt& self, const Buffer& f
   }
   const auto staged =
       std::ranges::find_if(reads, [&](const BufferRegion& r) { return r.buffer.same_as(to); });
-  internal_check(staged != reads.end(), "the redirected access is read");
+  if (staged == reads.end()) {
+    edit.refuse(code::S008,
+                "block \"" + block.name() + "\" never reads " + to_string(load(from, way)) +
+                    ": the condition around it is false for all its iterations",
+                {{self.get(), "here"}}, "choose another access");
+  }
   out.access = *staged;
   out.access.buffer = from;
   return out;

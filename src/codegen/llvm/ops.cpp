@@ -27,7 +27,7 @@ Value Ops::fma(Value x, Value y, Value z) const {
     return b.CreateIntrinsic(::llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
   // f32 without the instruction. The product is exact in f64, so only the sum rounds there; rounding that sum
   // to odd (Boldo and Melquiond, 2008) makes the second rounding, to f32, the only one that counts.
-  const Type wide = with_element(x->getType(), b.getDoubleTy());
+  Type wide = with_element(x->getType(), b.getDoubleTy());
   Value product = b.CreateFMul(b.CreateFPExt(x, wide), b.CreateFPExt(y, wide));
   Value addend = b.CreateFPExt(z, wide);
   Value sum = b.CreateFAdd(product, addend);
@@ -101,10 +101,10 @@ Value Ops::min_max(bool max, Value x, Value y, bool nnan) const {
     // Two instructions that each give their second operand when either is NaN or both are zero: they differ in these cases only,
     // where the bits of both together give what wins; but the bits of a NaN and a number, if both must be set, may be those of a
     // number. (The intrinsic below becomes more instructions here.)
-    const Value one = b.CreateSelect(b.CreateFCmp(beats, x, y), x, y),
-                other = b.CreateSelect(b.CreateFCmp(beats, y, x), y, x);
+    Value one = b.CreateSelect(b.CreateFCmp(beats, x, y), x, y),
+          other = b.CreateSelect(b.CreateFCmp(beats, y, x), y, x);
     if (!max) return from_bits(b.CreateOr(bits(one), bits(other)), x->getType());
-    const Value is_nan = b.CreateSExt(b.CreateFCmpUNO(x, y), int_like(x->getType()));
+    Value is_nan = b.CreateSExt(b.CreateFCmpUNO(x, y), int_like(x->getType()));
     return from_bits(b.CreateOr(b.CreateAnd(bits(one), bits(other)), is_nan), x->getType());
   }
 #if LLVM_VERSION_MAJOR >= 17

@@ -74,3 +74,46 @@ TEST_CASE("lanes that something else than whole vectors reads are not made up") 
     CHECK(disagreement(sums_in_registers(columns, false)) == "");
   }
 }
+
+namespace {
+
+struct Tests {
+  int branches = 0, selections = 0;
+};
+
+/// How the lowered program leaves out the terms of sum(i + k < 7 ? A[i, k] * B[k, j] : 0), its `lanes` loop in vectors.
+Tests tests_of_partial_sums(std::size_t lanes) {
+  Tensor a = placeholder("A", {6, 5}, f32), b = placeholder("B", {5, 8}, f32);
+  Axis r = reduce_axis(5, "k");
+  Schedule s(program("partial", {a, b}, {compute("C", {6, 8}, [&](Var i, Var j) {
+                       return sum(select(i + r < 7, a(i, r) * b(r, j), make_const(f32, 0)), {r});
+                     })}));
+  const std::vector<LoopRef> loops = s.loops(s.block("C"));
+  if (lanes == 0) s.reorder({loops[1], loops[2], loops[0]});
+  if (lanes == 1) s.reorder({loops[0], loops[2], loops[1]});
+  s.vectorize(loops[lanes]);
+  CHECK(disagreement(s) == "");
+  Tests out;
+  walk(
+      lower::lower(s.program(), test::avx2())->body,
+      [&](const Stmt& x) {
+        out.branches += x.as<If>() != nullptr;
+        return true;
+      },
+      [&](const Expr& e) {
+        out.selections += e.as<Select>() != nullptr;
+        return true;
+      });
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("terms that are zero in all lanes are skipped") {
+  const Tests same = tests_of_partial_sums(1);
+  CHECK(same.branches > 0);
+  CHECK(same.selections == 0);
+  const Tests different = tests_of_partial_sums(0);
+  CHECK(different.branches == 0);
+  CHECK(different.selections > 0);
+}

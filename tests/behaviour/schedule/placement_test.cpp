@@ -118,6 +118,21 @@ TEST_CASE("cache_read stages one of several accesses to a buffer") {
   }
 }
 
+TEST_CASE("an access that never happens, or in an inner block, is not staged") {
+  Tensor x = placeholder("X", {4, 4}, f32);
+  Schedule never(program("never", {x}, {compute("C", {4, 4}, [&](Var i, Var j) {
+                           return x(i, j) + select(i < 0, x(j, i), make_const(f32, 0));
+                         })}));
+  CHECK_THROWS_WITH(never.cache_read(never.block("C"), 0, Scope::Local, 1),
+                    Catch::Contains("never reads X["));
+  CHECK(disagreement(never) == "");
+
+  Schedule nested(program("nested", {x}, {compute("C", {4, 4}, [&](Var i, Var j) { return x(j, i); })}));
+  const BlockRef outer = nested.blockize(nested.loops(nested.block("C"))[1]);
+  CHECK_THROWS_WITH(nested.cache_read(outer, 0, Scope::Local, 0), Catch::Contains("blocks inside it"));
+  CHECK(disagreement(nested) == "");
+}
+
 TEST_CASE("one access is staged with its guards, and inside of another") {
   const std::int64_t n = 7;
   Tensor x = placeholder("X", {n}, f32), at = placeholder("at", {n}, i32);
