@@ -1,5 +1,7 @@
 // Expressions simplified in the context of their loops and guards; what does nothing is dropped.
 
+#include <algorithm>
+
 #include "lower/bounded_mutator.h"
 #include "lower/passes.h"
 
@@ -26,11 +28,11 @@ class Simplification : public BoundedMutator {
     analyzer_.bind_extent(n.var, extent);
     Stmt body = mutate(n.body);
     if (does_nothing(body)) return body;
+    if (n.for_kind != ForKind::ThreadBound) {
+      if (auto shorter = without_idle_end(n, extent, body)) return mutate(*shorter);
+    }
     if (extent.same_as(n.extent)) return with_body(self, body);
-    auto out = copy(n);
-    out->extent = extent;
-    out->body = body;
-    return Stmt(out.release());
+    return with(n, extent, body);
   }
   Stmt mutate_node(const If& n, const Stmt&) override {
     const Expr condition = analyzer_.simplify(n.condition);
@@ -76,6 +78,35 @@ class Simplification : public BoundedMutator {
       if (!does_nothing(done)) stmts.push_back(done);
     }
     return make_seq(std::move(stmts));
+  }
+
+ private:
+  static Stmt with(const For& n, const Expr& extent, const Stmt& body) {
+    auto out = copy(n);
+    out->extent = extent;
+    out->body = body;
+    return Stmt(out.release());
+  }
+
+  /// The loop up to the iteration from which on a guard round its body never holds; nothing when there is none such.
+  static std::optional<Stmt> without_idle_end(const For& n, const Expr& extent, const Stmt& body) {
+    const If* guard = body.as<If>();
+    const std::optional<std::int64_t> all = as_int(extent);
+    if (!guard || guard->else_case.defined() || !all) return std::nullopt;
+    Expr rest = true_expr();
+    std::int64_t end = *all;
+    for (const Expr& c : arith::conjuncts(guard->condition)) {
+      const Binary* less = as_binary(c, BinaryOp::Lt);
+      const std::optional<std::int64_t> bound =
+          less && less->a.get() == n.var.get() ? as_int(less->b) : std::nullopt;
+      if (bound)
+        end = std::min(end, std::max<std::int64_t>(*bound, 0));
+      else
+        rest = arith::conjunction(rest, c);
+    }
+    if (end == *all) return std::nullopt;
+    return with(n, make_index(end),
+                is_true(rest) ? guard->then_case : make_stmt<If>(rest, guard->then_case, Stmt()));
   }
 };
 
