@@ -145,6 +145,11 @@ void misbehave_not_a_number(const float* x, std::int64_t, float* y, std::int64_t
   for (int i = 0; i < 1000; ++i) y[i] = i == 17 ? std::nanf("") : x[i] * 2;
 }
 
+void misbehave_crawl(const float* x, std::int64_t, float* y, std::int64_t) {
+  usleep(330'000);
+  for (int i = 0; i < 1000; ++i) y[i] = x[i] * 2;
+}
+
 /// Leaves an operand rounded, which no later call can see.
 void misbehave_round_operand(const float* x, std::int64_t, float* y, std::int64_t) {
   for (int i = 0; i < 1000; ++i) y[i] = x[i] * 2;
@@ -175,7 +180,7 @@ Expr outside(const char* name, Expr x) {
   Tensor x = placeholder("x", {1000}, f32);
   const Program twice = program("twice", {x}, {compute("y", {1000}, [&](Var i) { return x(i) * 2; })});
   for (const char* name : {"misbehave_lazy", "misbehave_sometimes", "misbehave_accumulate",
-                           "misbehave_not_a_number", "misbehave_round_operand"})
+                           "misbehave_not_a_number", "misbehave_round_operand", "misbehave_crawl"})
     register_tensor_intrinsic({name, twice, name});
   return true;
 }();

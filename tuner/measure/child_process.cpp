@@ -37,7 +37,7 @@ Death death_of(int status) {
     const int by = WTERMSIG(status);
     if (by == SIGKILL) {
       return {records::Failure::OutOfMemory,
-              "killed by SIGKILL from outside, most likely by the system for lack of memory"};
+              "was killed by SIGKILL from outside, most likely by the system for lack of memory"};
     }
     return {records::Failure::Crash, "died of " + signal_name(by)};
   }

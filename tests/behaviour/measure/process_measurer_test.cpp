@@ -71,11 +71,11 @@ Measurement only(const Program& program, double timeout = 20) {
 }
 
 /// `twice` by a function of tests/support/misbehaving.cpp.
-Measurement only_tensorized(const std::string& symbol) {
+Measurement only_tensorized(const std::string& symbol, double timeout = 20) {
   register_tensor_intrinsic({symbol, twice(), symbol});
   Schedule s(twice());
   s.tensorize(s.loops<1>(s.block("y"))[0], symbol);
-  return only(s.program());
+  return only(s.program(), timeout);
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -267,6 +267,13 @@ TEST_CASE(
   CHECK(results[0].failure != Failure::None);
   CAPTURE(results[1].error_text);
   CHECK(results[1].failure == Failure::None);
+}
+
+TEST_CASE("a candidate whose calls take a sixth of its time each is slow, not hanging") {
+  const Measurement m = only_tensorized("misbehave_crawl", 2);
+  CAPTURE(m.error_text);
+  CHECK(m.failure == Failure::None);
+  CHECK(m.p10() > 0.3);
 }
 
 TEST_CASE("a time-out counts from a candidate's own start, however many wait before it") {
