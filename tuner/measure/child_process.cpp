@@ -54,6 +54,7 @@ void limit_this_process(std::uint64_t memory_bytes) {
   leave_no_core();
   const rlimit file{kLargestFile, kLargestFile};
   setrlimit(RLIMIT_FSIZE, &file);
+  signal(SIGXFSZ, SIG_DFL);  // which the session ignores: it has something to say of a full disk
   // Where memory ends for all, this process is the one to go, not the session.
   if (std::FILE* score = std::fopen("/proc/self/oom_score_adj", "w")) {
     std::fputs("1000", score);
