@@ -3,6 +3,8 @@
 #include "lathe/build.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -244,6 +246,16 @@ std::string dispatch_object(const std::vector<CKernel>& kernels, const std::vect
   return {object.begin(), object.end()};
 }
 
+/// A name is part of file names, also in makefiles, and of the header's guard.
+void require_file_name(const std::string& name) {
+  const auto fits = [](unsigned char c) { return std::isalnum(c) || std::strchr("_.+-", c) != nullptr; };
+  if (!name.empty() && name[0] != '.' && name[0] != '-' && std::ranges::all_of(name, fits)) return;
+  throw UserError(code::B006,
+                  "build: \"" + name +
+                      "\" is no name for the files of an artefact; nothing was written. Take letters, "
+                      "digits, underscores, points, plus and minus signs; `-o` names the folder");
+}
+
 std::string object_name(const Target& target, const BuildOptions& options) {
   return options.name + "." + as_identifier(target.name) + ".o";
 }
@@ -273,6 +285,7 @@ NamedWorkload NamedWorkload::parse(const std::string& text) {
 }
 
 std::vector<std::string> artefact_files(const std::vector<Target>& targets, const BuildOptions& options) {
+  require_file_name(options.name);
   std::vector<std::string> out;
   for (const Target& t : levels_of(targets, nullptr)) out.push_back(object_name(t, options));
   out.insert(out.end(),
@@ -289,6 +302,7 @@ void Artefact::write(const std::string& folder) const {
 
 Artefact build(const std::vector<NamedWorkload>& workloads, const std::vector<Target>& targets,
                const RecordStore* records, const BuildOptions& options) {
+  require_file_name(options.name);
   Artefact out;
   const std::vector<Target> levels = levels_of(targets, &out.left_out);
   std::vector<Versions> all;

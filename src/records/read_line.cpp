@@ -3,6 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <vector>
 
 #include "records/json_text.h"
 #include "records/lines.h"
@@ -211,10 +212,46 @@ TrialLine trial_line(Members& members) {
   return line;
 }
 
+std::size_t members_of(const Json& json) {
+  std::size_t count = json.is_object() ? json.size() : 0;
+  if (json.is_structured()) {
+    for (const Json& item : json) count += members_of(item);
+  }
+  return count;
+}
+
+std::size_t members_written(std::string_view text) {
+  std::size_t count = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') quoted = !quoted;
+    if (text[i] == '\\') ++i;
+    if (text[i] == ':' && !quoted) ++count;
+  }
+  return count;
+}
+
+/// Of two members of one name, which one counts would be the parser's choice.
+void refuse_doubled_members(std::string_view text) {
+  std::vector<std::set<std::string>> open;
+  const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second) {
+      const std::string name = parsed.get<std::string>();
+      throw LineError{"\"" + name + "\" is given twice", column_of(text, name)};
+    }
+    return true;
+  };
+  [[maybe_unused]] const Json again = Json::parse(text, look);
+}
+
 Json parse_json(std::string_view text) {
   try {
     check_depth(text);
-    return Json::parse(text);
+    Json json = Json::parse(text);
+    if (members_of(json) != members_written(text)) refuse_doubled_members(text);
+    return json;
   } catch (const JsonError& error) {
     throw LineError{error.what(), error.column};
   } catch (const nlohmann::json::parse_error& error) {

@@ -72,6 +72,13 @@ struct ProcessCpus {
   }
 };
 
+std::string cgroup_membership() {
+  std::ifstream file("/proc/self/cgroup");
+  std::ostringstream membership;
+  membership << file.rdbuf();
+  return membership.str();
+}
+
 const ProcessCpus& process() {
   static const ProcessCpus cpus;
   return cpus;
@@ -99,12 +106,9 @@ const std::vector<int>& process_cpus() { return process().cpus; }
 
 int process_cores() { return process().cores; }
 
-double cpu_quota() {
-  std::ifstream file("/proc/self/cgroup");
-  std::ostringstream membership;
-  membership << file.rdbuf();
-  return cgroup_cpu_quota(membership.str(), "/sys/fs/cgroup");
-}
+double cpu_quota() { return cgroup_cpu_quota(cgroup_membership(), "/sys/fs/cgroup"); }
+
+double memory_quota() { return cgroup_memory_quota(cgroup_membership(), "/sys/fs/cgroup"); }
 
 int default_num_threads() {
   const double limit = std::min(static_cast<double>(process_cores()), std::ceil(cpu_quota()));

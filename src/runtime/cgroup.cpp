@@ -10,6 +10,13 @@ namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
+/// A file of one number; anything else, "max" too, is no limit.
+double number_in(const std::string& path) {
+  std::ifstream file(path);
+  double value = 0;
+  return file >> value && value > 0 ? value : kUnlimited;
+}
+
 double quota_v2(const std::string& folder) {
   std::ifstream file(folder + "/cpu.max");
   std::string quota;
@@ -21,15 +28,16 @@ double quota_v2(const std::string& folder) {
 }
 
 double quota_v1(const std::string& folder) {
-  double quota = 0, period = 0;
-  std::ifstream quota_file(folder + "/cpu.cfs_quota_us"), period_file(folder + "/cpu.cfs_period_us");
-  if (!(quota_file >> quota) || !(period_file >> period) || quota <= 0 || period <= 0) return kUnlimited;
-  return quota / period;
+  const double quota = number_in(folder + "/cpu.cfs_quota_us"),
+               period = number_in(folder + "/cpu.cfs_period_us");
+  return quota == kUnlimited || period == kUnlimited ? kUnlimited : quota / period;
 }
 
+double memory_v2(const std::string& folder) { return number_in(folder + "/memory.max"); }
+double memory_v1(const std::string& folder) { return number_in(folder + "/memory.limit_in_bytes"); }
+
 /// The smallest of `quota_of` over `mount`/path and every folder above it, down to `mount` itself.
-template <typename QuotaOf>
-double smallest(const std::string& mount, std::string path, QuotaOf quota_of) {
+double smallest(const std::string& mount, std::string path, double (*quota_of)(const std::string&)) {
   double least = kUnlimited;
   while (true) {
     least = std::min(least, quota_of(mount + path));
@@ -47,9 +55,9 @@ bool lists_controller(std::string_view list, std::string_view name) {
   return false;
 }
 
-}  // namespace
-
-double cgroup_cpu_quota(std::string_view membership, const std::string& root) {
+/// The smallest limit of the groups in `membership`, and of those that they are in.
+double least_limit(std::string_view membership, const std::string& root, const std::string& controller,
+                   double (*v2)(const std::string&), double (*v1)(const std::string&)) {
   double least = kUnlimited;
   std::istringstream lines{std::string(membership)};
   for (std::string line; std::getline(lines, line);) {  // "hierarchy:controllers:path"
@@ -60,14 +68,23 @@ double cgroup_cpu_quota(std::string_view membership, const std::string& root) {
     std::string path = line.substr(second + 1);
     if (path == "/") path.clear();
     if (controllers.empty()) {
-      least = std::min(least, smallest(root, path, quota_v2));
-    } else if (lists_controller(controllers, "cpu")) {
-      for (const std::string& mount : {root + "/" + controllers, root + "/cpu"}) {
-        least = std::min(least, smallest(mount, path, quota_v1));
-      }
+      least = std::min(least, smallest(root, path, v2));
+    } else if (lists_controller(controllers, controller)) {
+      for (const std::string& mount : {root + "/" + controllers, root + "/" + controller})
+        least = std::min(least, smallest(mount, path, v1));
     }
   }
   return least;
+}
+
+}  // namespace
+
+double cgroup_cpu_quota(std::string_view membership, const std::string& root) {
+  return least_limit(membership, root, "cpu", quota_v2, quota_v1);
+}
+
+double cgroup_memory_quota(std::string_view membership, const std::string& root) {
+  return least_limit(membership, root, "memory", memory_v2, memory_v1);
 }
 
 }  // namespace lathe::runtime

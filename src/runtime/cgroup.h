@@ -1,5 +1,5 @@
 #pragma once
-// The CPU limit that control groups put on this process, v1 and v2.
+// The limits of CPU time and memory that control groups put on this process, v1 and v2.
 
 #include <string>
 #include <string_view>
@@ -11,5 +11,7 @@ namespace lathe::runtime {
 /// container often sees the membership path of its host but only its own subtree: folders that do not exist
 /// are skipped.
 double cgroup_cpu_quota(std::string_view membership, const std::string& root);
+/// Bytes of memory, likewise.
+double cgroup_memory_quota(std::string_view membership, const std::string& root);
 
 }  // namespace lathe::runtime

@@ -90,8 +90,18 @@ void fill_integers(Tensor& tensor, std::uint64_t seed, std::int64_t low, std::in
 }
 
 void fill_poison(Tensor& tensor) {
-  if (is_float(tensor.type())) return fill_value(tensor, std::numeric_limits<double>::quiet_NaN());
-  if (tensor.bytes() > 0) std::memset(tensor.data(), 0xA5, tensor.bytes());
+  if (!is_float(tensor.type())) {
+    if (tensor.bytes() > 0) std::memset(tensor.data(), 0xA5, tensor.bytes());
+    return;
+  }
+  // Signalling: arithmetic cannot give these bits, so a NaN that a kernel computed is told from what it left alone.
+  const std::size_t width = element_bytes(tensor.type());
+  const std::uint64_t bits = width == 8                        ? 0x7FF4A5A5A5A5A5A5
+                             : width == 4                      ? 0x7FA5A5A5
+                             : tensor.type().code == kDLBfloat ? 0x7FA5
+                                                               : 0x7DA5;
+  auto* at = static_cast<unsigned char*>(tensor.data());
+  for (std::int64_t i = 0; i < tensor.size(); ++i, at += width) std::memcpy(at, &bits, width);
 }
 
 void fill_value(Tensor& tensor, double value) {

@@ -39,6 +39,18 @@ grep -q '<testsuite name="log.jsonl" tests="1" failures="0">' junit.xml || fail 
 sed 's/vectorize/vektorize/g; s/,"id":"[0-9a-f]*"//' log.jsonl >bad.jsonl
 gives 1 "$lathe" check --records bad.jsonl
 
+# One that cannot be read is a failure in JUnit's file, too, and the others are checked.
+head -c 900 log.jsonl >cut.jsonl
+gives 1 "$lathe" check --records cut.jsonl log.jsonl --junit junit.xml; says 'LTH-R015'; says '2 records, 1 with a problem'
+grep -q '<testsuite name="cut.jsonl" tests="1" failures="1">' junit.xml || fail "JUnit's file passes over a broken log"
+
+# Files stay in their folder.
+for name in ../evil a/b 'a b' .hidden -o; do
+  gives 1 build --on-miss default -o named "--name=$name"; says 'LTH-B006'
+  gives 1 build --on-miss default -o named "--name=$name" --list-outputs; says 'LTH-B006'
+done
+[ ! -e named ] || fail "a refused name left files"
+
 # A log that is missing is named, with the command that writes one.
 gives 1 build --records no/layers.jsonl -o none; says 'LTH-U006'; says 'lathe db export'; says 'No such file'
 gives 1 "$lathe" check --records no/layers.jsonl; says 'lathe db export'

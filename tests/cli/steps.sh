@@ -29,6 +29,16 @@ gives 1 "$lathe" propose "$w" --db cold.db -n 2 --pin nothing=2; says 'LTH-U022'
 cat b.jsonl b.jsonl >twice.jsonl
 gives 0 "$lathe" measure twice.jsonl b.jsonl -o once.jsonl; says '^4 trials'
 
+# A batch for this machine is measured on its kind alone: the times would be served there.
+gives 0 "$lathe" targets show host -o here.json
+sed -E 's/("vector_registers": )[0-9]+/\18/' here.json >elsewhere.json
+cmp -s here.json elsewhere.json && fail "the target file has no number of registers"
+gives 0 "$lathe" propose "$w" --target @elsewhere.json -n 2 -o foreign.jsonl
+gives 1 "$lathe" measure foreign.jsonl -o x.jsonl; says 'LTH-U010'; says 'vector_registers'
+[ ! -e x.jsonl ] || fail "a refused batch left results"
+: >empty.jsonl
+gives 1 "$lathe" measure empty.jsonl -o x.jsonl; says 'LTH-U007'
+
 # Results of an older version are hearsay from the beginning, and those of another host are its own.
 change() { sed -E "s/,\"id\":\"[0-9a-f]*\"//; $1" r.jsonl; }
 change 's/"by":\{"lathe":"[^"]*"/"by":{"lathe":"0.0.1"/' >older.jsonl

@@ -6,14 +6,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "lathe/cli.h"
 #include "lathe/te.h"
+#include "lathe/tensor_intrinsic.h"
 #include "lathe/workload.h"
 
 extern "C" {
@@ -84,6 +87,75 @@ float misbehave_reference(float x) {
   return once ? x * 2 : 0;
 }
 
+/// Leaves a process of its own session behind, which says its number in the file that MISBEHAVE_PID_FILE names.
+float misbehave_daemon(float x) {
+  static const bool once = [] {
+    if (fork() != 0) return true;
+    setsid();
+    std::ofstream(std::getenv("MISBEHAVE_PID_FILE")) << getpid() << std::endl;
+    for (;;) pause();
+  }();
+  return once ? x * 2 : 0;
+}
+
+/// Ends, and leaves a process behind that holds all that was open.
+float misbehave_abandon(float x) {
+  if (fork() != 0) _exit(4);
+  for (;;) pause();
+  return x;
+}
+
+/// All that may be had, and more.
+float misbehave_hoard(float x) {
+  std::vector<std::vector<char>> hoard;
+  for (;;) hoard.emplace_back(std::size_t{64} << 20, 'x');
+  return x;
+}
+
+float misbehave_print(float x) {
+  for (;;)
+    std::puts("and so on and so on and so on and so on and so on and so on and so on and so on and so on");
+  return x;
+}
+
+// Intrinsics: y = 2 x of a thousand elements.
+
+/// Only where `y` is another tensor than at the last call.
+void misbehave_lazy(const float* x, std::int64_t, float* y, std::int64_t) {
+  static float* last = nullptr;
+  static float first = 0;
+  if (y == last && first == x[0]) return;
+  last = y;
+  first = x[0];
+  for (int i = 0; i < 1000; ++i) y[i] = x[i] * 2;
+}
+
+/// Wrong at each seventh call.
+void misbehave_sometimes(const float* x, std::int64_t, float* y, std::int64_t) {
+  static int calls = 0;
+  for (int i = 0; i < 1000; ++i) y[i] = x[i] * 2;
+  if (++calls % 7 == 0) y[500] = 3;
+}
+
+void misbehave_accumulate(const float* x, std::int64_t, float* y, std::int64_t) {
+  for (int i = 0; i < 1000; ++i) y[i] += x[i] * 2;
+}
+
+void misbehave_not_a_number(const float* x, std::int64_t, float* y, std::int64_t) {
+  for (int i = 0; i < 1000; ++i) y[i] = i == 17 ? std::nanf("") : x[i] * 2;
+}
+
+void misbehave_crawl(const float* x, std::int64_t, float* y, std::int64_t) {
+  usleep(330'000);
+  for (int i = 0; i < 1000; ++i) y[i] = x[i] * 2;
+}
+
+/// Leaves an operand rounded, which no later call can see.
+void misbehave_round_operand(const float* x, std::int64_t, float* y, std::int64_t) {
+  for (int i = 0; i < 1000; ++i) y[i] = x[i] * 2;
+  const_cast<float*>(x)[999] = std::nextafter(x[999], 8.f);
+}
+
 /// Writes a thousand lines of nonsense to every file that is open, the connection to the session among them.
 float misbehave_chatter(float x) {
   for (int fd = 0; fd < 64; ++fd) {
@@ -102,6 +174,16 @@ Expr outside(const char* name, Expr x) {
   return Expr(new Call(f32, Intrinsic::Extern, {std::move(x)}, name));
 }
 }  // namespace
+
+/// The intrinsics above.
+[[maybe_unused]] static const bool registered = [] {
+  Tensor x = placeholder("x", {1000}, f32);
+  const Program twice = program("twice", {x}, {compute("y", {1000}, [&](Var i) { return x(i) * 2; })});
+  for (const char* name : {"misbehave_lazy", "misbehave_sometimes", "misbehave_accumulate",
+                           "misbehave_not_a_number", "misbehave_round_operand", "misbehave_crawl"})
+    register_tensor_intrinsic({name, twice, name});
+  return true;
+}();
 
 LATHE_WORKLOAD(own_double, "y = 2 x", {{"n", 1000, "elements"}}) {
   Tensor x = placeholder("x", {args["n"]}, args.dtype());

@@ -13,6 +13,18 @@ struct CheckArguments {
   std::string junit, compile_for;
 };
 
+/// Of one log. One that cannot be read is a problem of its own, without a trial, so that its suite says so, too.
+std::vector<CheckedRecord> check_log(const std::string& log, const Target* target) {
+  try {
+    std::ifstream file = open_file("check", log, kMakesLog);
+    const RecordStore store = RecordStore::from_text(file, log, store_options());
+    return check_records(store, {.compile_for = target});
+  } catch (const UserError& e) {
+    const std::string text = std::string(e.what()) + "  [" + std::string(describe(e.code()).id) + "]";
+    return {{"the log as a whole", "any target", "", text}};
+  }
+}
+
 int check_logs(const Context& context, const CheckArguments& options) {
   std::optional<Target> target;
   if (!options.compile_for.empty()) target = Target::parse(options.compile_for);
@@ -20,9 +32,7 @@ int check_logs(const Context& context, const CheckArguments& options) {
   std::size_t records = 0, problems = 0;
   ordered_json all = ordered_json::array();
   for (const std::string& log : options.logs) {
-    std::ifstream file = open_file("check", log, kMakesLog);
-    const RecordStore store = RecordStore::from_text(file, log, store_options());
-    suites.emplace_back(log, check_records(store, {.compile_for = target ? &*target : nullptr}));
+    suites.emplace_back(log, check_log(log, target ? &*target : nullptr));
     for (const CheckedRecord& r : suites.back().second) {
       ++records;
       if (r.problem.empty()) continue;
@@ -32,7 +42,10 @@ int check_logs(const Context& context, const CheckArguments& options) {
                      {"target", r.target},
                      {"trial", r.trial},
                      {"problem", r.problem}});
-      if (!context.json)
+      if (context.json) continue;
+      if (r.trial.empty())
+        std::printf("%s: %s\n", log.c_str(), r.problem.c_str());
+      else
         std::printf("%s: %s for %s, trial %s\n  %s\n", log.c_str(), r.workload.c_str(), r.target.c_str(),
                     r.trial.substr(0, 12).c_str(), r.problem.c_str());
     }

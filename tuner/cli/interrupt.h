@@ -1,5 +1,5 @@
 #pragma once
-// SIGINT and SIGTERM ask a session to stop. The first is a request; the second ends the program at once, and what was
+// SIGINT, SIGTERM and SIGHUP ask a session to stop. The first is a request; the second ends the program at once, and what was
 // committed stays.
 
 namespace lathe::command_line {

@@ -163,6 +163,7 @@ class BatchReader {
         refuse(e.what());
       }
     }
+    if (line_ == 0) refuse("the file is empty");
   }
 
  private:
@@ -292,10 +293,23 @@ void measure_batch(const Batch& batch, const ProposeArguments& options, tuner::M
   results.insert(trials);
 }
 
+/// A target known by name may be measured wherever its code runs, as with `tune`; a machine's own on such machines alone.
+void require_own_kind(const Target& target) {
+  const Target here = Target::host();
+  if (target.name != here.name || target.fingerprint() == here.fingerprint()) return;
+  throw UserError(
+      code::U010,
+      "measure: the batch is for the machine that it was proposed on, and this one differs in\n" +
+          to_text(difference(target, here)) +
+          "Measure on such a machine, or write this one's target with `lathe targets show host -o "
+          "FILE`, and propose with `--target @FILE`; nothing was measured");
+}
+
 int measure(const Context& context, const ProposeArguments& options) {
   catch_interrupts();
   std::map<std::string, Batch> batches;
   for (const std::string& path : options.inputs) BatchReader(path, batches).read();
+  for (const auto& [name, batch] : batches) require_own_kind(batch.target);
   if (options.cold) {
     for (auto& [name, batch] : batches) batch.regime = records::Regime::Cold;
   }

@@ -250,7 +250,8 @@ void add_tune(CLI::App& app, Context& context) {
   tune_verb->add_option("--keep-failures", verb.keep_failures,
                         "A folder that gets all about each failed candidate");
   tune_verb->footer(
-      "SIGINT and SIGTERM end the session within a second; what was measured is kept (exit code 3, go on "
+      "SIGINT, SIGTERM and SIGHUP end the session within a second; what was measured is kept (exit code 3, "
+      "go on "
       "with --resume).");
   context.does(*tune_verb, [&context, options] {
     std::vector<Workload> workloads;

@@ -37,7 +37,7 @@ int serve_builds() {
   Frame request;
   bool limited = false;
   while (read_frame(kToSession, request, {}) == Transfer::Done) {
-    if (!limited) limit_this_process(request.header.value("memory", std::uint64_t{0}));
+    if (!limited) limit_this_process(request.header.at("memory").get<std::uint64_t>());
     limited = true;
     if (write_frame(kToSession, build(request.header), {}) != Transfer::Done) return 1;
   }

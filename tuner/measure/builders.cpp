@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "lathe/runtime/timer.h"
 #include "support/error_codes/tuner.h"
 #include "tuner/measure/messages.h"
 
@@ -20,7 +19,7 @@ struct Builders::Slot {
   std::unique_ptr<Worker> worker;
   int builds = 0;
   int candidate = -1;  ///< at work on it; -1: idle
-  runtime::Timer since;
+  AwakeTimer since;
 };
 
 Builders::Builders(WorkerCommand command, int count, std::uint64_t memory_bytes)
@@ -62,7 +61,7 @@ void Builders::finish(Slot& slot, Build& build, const MeasureOptions& options) {
     const Death death = slot.worker->bury();
     if (t == Transfer::TimedOut) {
       build.result =
-          failed(records::Failure::Timeout, "not compiled within " + std::to_string(options.timeout) + " s");
+          failed(records::Failure::Timeout, "not compiled within " + format_seconds(options.timeout));
     } else if (death.failure == records::Failure::Other) {
       throw UserError(code::U030, "cannot run \"" + command_.program + "\" to measure: " + death.text);
     } else {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "lathe/error.h"
@@ -20,6 +21,7 @@ namespace lathe::tuner {
 namespace {
 
 constexpr off_t kLastWords = 2000;
+constexpr rlim_t kLargestFile = rlim_t{64} << 20;  ///< what it prints is one, in memory
 
 std::string signal_name(int signal_number) {
   const char* name = sigabbrev_np(signal_number);
@@ -35,7 +37,7 @@ Death death_of(int status) {
     const int by = WTERMSIG(status);
     if (by == SIGKILL) {
       return {records::Failure::OutOfMemory,
-              "killed by SIGKILL from outside, most likely by the system for lack of memory"};
+              "was killed by SIGKILL from outside, most likely by the system for lack of memory"};
     }
     return {records::Failure::Crash, "died of " + signal_name(by)};
   }
@@ -43,15 +45,25 @@ Death death_of(int status) {
           "ended with code " + std::to_string(WEXITSTATUS(status)) + " and without a result"};
 }
 
-void limit_this_process(std::uint64_t memory_bytes) {
+void leave_no_core() {
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
+}
+
+void limit_this_process(std::uint64_t memory_bytes) {
+  leave_no_core();
+  const rlimit file{kLargestFile, kLargestFile};
+  setrlimit(RLIMIT_FSIZE, &file);
+  signal(SIGXFSZ, SIG_DFL);  // which the session ignores: it has something to say of a full disk
+  // Where memory ends for all, this process is the one to go, not the session.
+  if (std::FILE* score = std::fopen("/proc/self/oom_score_adj", "w")) {
+    std::fputs("1000", score);
+    std::fclose(score);
+  }
 #if !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)  // whose shadow takes terabytes of addresses
-  if (memory_bytes > 0) {
-    const rlimit limit{memory_bytes, memory_bytes};
-    setrlimit(RLIMIT_AS, &limit);
-  }
+  const rlimit memory{memory_bytes, memory_bytes};
+  setrlimit(RLIMIT_AS, &memory);
 #else
   (void)memory_bytes;
 #endif
@@ -80,7 +92,8 @@ Worker::Worker(const WorkerCommand& command, const std::string& role) {
     dup2(pair[1], kToSession);
     dup2(printed_, 1);
     dup2(printed_, 2);
-    signal(SIGINT, SIG_IGN);  // Ctrl-C reaches the whole group; it is the session's affair
+    // What is sent to the whole group, by a terminal or by who ends a job, is the session's affair: it ends its workers.
+    for (int s : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) signal(s, SIG_IGN);
     die_with_parent(parent);
     execv(argv[0], argv.data());
     _exit(127);
@@ -98,11 +111,11 @@ Worker::~Worker() {
   close(printed_);
 }
 
-Death Worker::bury() {
+Death Worker::bury(int patience_ms) {
   if (pid_ <= 0) return {records::Failure::Crash, "ended before"};
   int status = 0;
   // A worker that hung up is about to end by itself, and its own signal says more than ours.
-  for (int patience = 0; patience < 20; ++patience) {
+  for (int patience = 0; patience < patience_ms; ++patience) {
     if (waitpid(pid_, &status, WNOHANG) == pid_) {
       pid_ = -1;
       if (WIFEXITED(status) && WEXITSTATUS(status) == 127)

@@ -26,7 +26,10 @@ struct Death {
 /// `wait_status` as from waitpid.
 Death death_of(int wait_status);
 
-/// Limits of the calling process, for a worker to set on itself: address space in bytes (0: none), no core files.
+/// No core file when this process crashes.
+void leave_no_core();
+/// That, a limit of the address space in bytes, one of the size of a file that it writes, and first in line when the system
+/// ends processes for lack of memory: what code of unknown quality runs under.
 void limit_this_process(std::uint64_t memory_bytes);
 /// Ends this process when its parent ends, however it does.
 void die_with_parent(pid_t parent);
@@ -49,8 +52,8 @@ class Worker {
   Transfer receive(Frame& frame, const Patience& patience) { return read_frame(socket_, frame, patience); }
   int socket() const { return socket_; }  ///< to poll
 
-  /// Kills it, if need be, and says how it ended.
-  Death bury();
+  /// Kills it, unless it ends by itself within so many milliseconds, and says how it ended.
+  Death bury(int patience_ms = 20);
   /// The end of what it printed.
   std::string last_words() const;
 

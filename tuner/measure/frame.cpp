@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "lathe/runtime/timer.h"
 #include "support/json_depth.h"
 
 namespace lathe::tuner {
@@ -15,31 +14,30 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x31656d6172464c74;
 constexpr std::uint64_t kLongest = std::uint64_t{1} << 32;
-constexpr double kAskEvery = 0.05;
+constexpr double kAskEvery = 0.05, kWaitAtOnce = 0.25;
 
 struct Lengths {
   std::uint64_t magic = kMagic, header = 0, bytes = 0;
 };
 
-/// Waits until `fd` is ready for `events`.
-Transfer wait_for(int fd, short events, const Patience& patience, const runtime::Timer& timer) {
+/// Waits until `fd` is ready for `events`; what is there already is there in time.
+Transfer wait_for(int fd, short events, const Patience& patience, AwakeTimer& timer) {
+  double wait = 0;
   while (true) {
-    if (patience.stop && *patience.stop && (*patience.stop)()) return Transfer::Stopped;
-    double wait = patience.stop ? kAskEvery : 3600;
-    if (patience.seconds > 0) {
-      const double left = patience.seconds - timer.seconds();
-      if (left <= 0) return Transfer::TimedOut;
-      wait = std::min(wait, left);
-    }
     pollfd p{fd, events, 0};
-    const int ready = poll(&p, 1, static_cast<int>(wait * 1000) + 1);
-    if (ready > 0) return Transfer::Done;  // a hang-up too: the next read or write says so
+    const int ready = poll(&p, 1, wait > 0 ? static_cast<int>(wait * 1000) + 1 : 0);
     if (ready < 0 && errno != EINTR) return Transfer::Closed;
+    const double left = patience.seconds > 0 ? patience.seconds - timer.seconds() : kWaitAtOnce;
+    if (left < -kWaitAtOnce) return Transfer::TimedOut;  // it talks, and comes to no end
+    if (ready > 0) return Transfer::Done;                // a hang-up too: the next read or write says so
+    if (patience.stop && *patience.stop && (*patience.stop)()) return Transfer::Stopped;
+    if (left <= 0) return Transfer::TimedOut;
+    wait = std::min(left, patience.stop ? kAskEvery : kWaitAtOnce);
   }
 }
 
 Transfer move_all(int fd, char* data, std::size_t size, bool out, const Patience& patience,
-                  const runtime::Timer& timer) {
+                  AwakeTimer& timer) {
   while (size > 0) {
     if (const Transfer t = wait_for(fd, out ? POLLOUT : POLLIN, patience, timer); t != Transfer::Done)
       return t;
@@ -54,7 +52,7 @@ Transfer move_all(int fd, char* data, std::size_t size, bool out, const Patience
 
 /// Reads `size` bytes to `text`, whose memory grows with what arrives: a garbled length must not cost gigabytes.
 Transfer read_bytes(int fd, std::string& text, std::uint64_t size, const Patience& patience,
-                    const runtime::Timer& timer) {
+                    AwakeTimer& timer) {
   constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 20;
   text.clear();
   while (text.size() < size) {
@@ -69,8 +67,14 @@ Transfer read_bytes(int fd, std::string& text, std::uint64_t size, const Patienc
 
 }  // namespace
 
+double AwakeTimer::seconds() {
+  const double passed = since_.seconds();
+  since_.restart();
+  return seconds_ += std::min(passed, kAwake);
+}
+
 Transfer write_frame(int fd, const Frame& frame, const Patience& patience) {
-  const runtime::Timer timer;
+  AwakeTimer timer;
   const std::string header = frame.header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const Lengths lengths{kMagic, header.size(), frame.bytes.size()};
   std::string all(reinterpret_cast<const char*>(&lengths), sizeof lengths);
@@ -80,7 +84,7 @@ Transfer write_frame(int fd, const Frame& frame, const Patience& patience) {
 }
 
 Transfer read_frame(int fd, Frame& frame, const Patience& patience) {
-  const runtime::Timer timer;
+  AwakeTimer timer;
   Lengths lengths;
   Transfer t = move_all(fd, reinterpret_cast<char*>(&lengths), sizeof lengths, false, patience, timer);
   if (t != Transfer::Done) return t;

@@ -44,7 +44,7 @@ Measurement measure_here(const Program& original, const Program& scheduled, cons
     addresses = arguments.addresses();
     status = std::max(status, kernel->prepare(addresses));  // constants, which no sample times
     call();
-    return status == LATHE_OK && reference.accepts(m, arguments, data);
+    return status == LATHE_OK && reference.accepts(m, arguments, data) && inputs.untouched(m, arguments);
   };
   const Inputs random(original, Data::Random);
   if ((!reference.exact() || right(Inputs(original, Data::Integers), Data::Integers)) &&

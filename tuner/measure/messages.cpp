@@ -1,5 +1,6 @@
 #include "tuner/measure/messages.h"
 
+#include <cstdio>
 #include <new>
 
 #include "support/error_codes/runtime.h"
@@ -28,6 +29,12 @@ Measurement measurement_from(const json& message) {
   m.object_bytes = message.at("object_bytes").get<std::uint64_t>();
   m.yardstick = message.at("yardstick").get<double>();
   return m;
+}
+
+std::string format_seconds(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g s", seconds);
+  return text;
 }
 
 Measurement failed(records::Failure failure, std::string text, std::string code) {

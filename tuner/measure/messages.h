@@ -24,6 +24,8 @@ Measurement failed(records::Failure failure, std::string text, std::string code 
 /// As failed, from what was thrown while doing `what`.
 Measurement failed_by(const std::exception& e, records::Failure user_error);
 
+std::string format_seconds(double seconds);
+
 /// The workers: serve until the session hangs up.
 int serve_builds();
 int serve_runs();

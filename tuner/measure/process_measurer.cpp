@@ -25,6 +25,7 @@ constexpr std::size_t kBinariesKept = 65536;
 constexpr int kProcesses = 3;
 constexpr int kTurns = 2;               ///< in each of them
 constexpr double kStartSeconds = 1800;  ///< for the unscheduled program
+constexpr int kFarewellMs = 300;        ///< in which a runner ends what its candidates have started
 
 struct Runner {
   Digest task;
@@ -33,8 +34,9 @@ struct Runner {
 };
 
 std::uint64_t three_quarters_of_memory() {
-  const auto pages = static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES)));
-  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 4 * 3;
+  const double machine =
+      static_cast<double>(std::max(0L, sysconf(_SC_PHYS_PAGES))) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return static_cast<std::uint64_t>(std::min(machine, runtime::memory_quota()) / 4 * 3);
 }
 
 class ProcessMeasurer final : public Measurer {
@@ -219,7 +221,7 @@ class ProcessMeasurer final : public Measurer {
       if (!printed.empty()) m.error_text += "; it said: " + printed;
       return m;
     }
-    const Death death = runner.worker->bury();
+    const Death death = runner.worker->bury(kFarewellMs);
     runner.worker.reset();
     if (t == Transfer::Stopped) return std::nullopt;
     return failed(records::Failure::Crash,

@@ -17,7 +17,8 @@ namespace lathe::tuner {
 struct ProcessMeasurerOptions {
   WorkerCommand command;
   int builders = 0;  ///< 0: one for each core that the process may use (its mask and its cgroup's quota)
-  std::uint64_t memory_bytes = 0;  ///< address space of one worker; 0: three quarters of the machine's memory
+  std::uint64_t memory_bytes =
+      0;  ///< address space of one worker; 0: three quarters of the machine's memory, or of its cgroup's
   std::string keep_failures = {};  ///< a folder that gets all about each candidate that fails; empty: none
 };
 

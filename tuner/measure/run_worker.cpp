@@ -10,15 +10,20 @@
 // reference can no longer be written by anybody.
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "lathe/prepare.h"
 #include "lathe/runtime/affinity.h"
@@ -34,6 +39,9 @@ namespace {
 using nlohmann::json;
 
 constexpr double kReferenceSeconds = 1800;
+/// Calls after the samples whose output is verified.
+constexpr int kAgainLeast = 1, kAgainMost = 32;
+constexpr double kAgainSeconds = 0.02;
 
 /// What all candidates share.
 struct Shared {
@@ -45,16 +53,54 @@ struct Shared {
   int reference_file = -1;
 };
 
+bool session_is_gone() {
+  pollfd p{kToSession, POLLRDHUP, 0};
+  return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+/// The processes forked from this one. What they start, and leave behind when they end, becomes this one's children, too
+/// (it is a subreaper), and is ended: it would disturb all later measurements, and outlive the session.
+class Children {
+ public:
+  void add(pid_t pid) { known_.insert(pid); }
+  void remove(pid_t pid) {
+    known_.erase(pid);
+    for (int round = 0; round < kRounds && end_strays();
+         ++round) {  // whose children appear when they are gone
+    }
+  }
+
+ private:
+  static constexpr int kRounds = 1000;
+
+  bool end_strays() const {
+    bool any = false;
+    std::ifstream list("/proc/thread-self/children");
+    for (pid_t pid = 0; list >> pid;) {
+      if (known_.count(pid) > 0) continue;
+      any = true;
+      kill(pid, SIGKILL);
+      waitpid(pid, nullptr, 0);
+    }
+    return any;
+  }
+
+  std::set<pid_t> known_;
+};
+
 /// A process forked from this one, which sends frames.
 class Fork {
  public:
-  /// `child` is called in the new process with its end of the connection, and does not return to the caller.
-  explicit Fork(const std::function<void(int)>& child) {
+  /// `child` is called in the new process with its end of the connection, and does not return to the caller. `memory`: what
+  /// it may have; 0: no limit.
+  Fork(Children& children, std::uint64_t memory, const std::function<void(int)>& child)
+      : children_(children), memory_(memory) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return;
     const pid_t parent = getpid();
     pid_ = fork();
     if (pid_ == 0) {
+      setpgid(0, 0);
       die_with_parent(parent);
       close(pair[0]);
       close(kToSession);  // a stray write must not reach the session
@@ -64,6 +110,9 @@ class Fork {
     }
     close(pair[1]);
     socket_ = pair[0];
+    if (pid_ < 0) return;
+    setpgid(pid_, pid_);  // whichever of the two comes first
+    children_.add(pid_);
   }
   ~Fork() { bury(); }
   Fork(const Fork&) = delete;
@@ -76,8 +125,10 @@ class Fork {
   /// Its answer, or the failure that its silence means.
   Measurement answer(double seconds, json* header = nullptr) {
     if (pid_ < 0) return failed(records::Failure::Other, "no process could be forked");
+    // The connection of one that ended stays open where a process that it started holds it, too.
+    const std::function<bool()> in_vain = [this] { return ended() || session_is_gone(); };
     Frame frame;
-    switch (read_frame(socket_, frame, {.seconds = seconds, .stop = nullptr})) {
+    switch (read_frame(socket_, frame, {.seconds = seconds, .stop = &in_vain})) {
       case Transfer::Done:
         try {
           if (header) *header = frame.header;
@@ -89,7 +140,8 @@ class Fork {
         kill(pid_, SIGKILL);
         bury();
         return failed(records::Failure::Timeout, "not done within " + format_seconds(seconds));
-      case Transfer::Closed: {
+      case Transfer::Closed:
+      case Transfer::Stopped: {
         const Death death = bury();
         return failed(death.failure, "the process that ran it " + death.text);
       }
@@ -101,32 +153,42 @@ class Fork {
                   "the process that ran it sent garbage: it overwrote its own memory");
   }
 
-  /// Ends it.
+  /// Ends it, and what it has started.
   Death bury() {
     if (pid_ <= 0) return {};
     close(socket_);
     int status = 0;
+    rusage usage{};
     // One that hung up is about to end by itself; one that is asked for more has a moment to leave.
-    for (int patience = 0; patience < 200; ++patience) {
-      if (waitpid(pid_, &status, WNOHANG) == pid_) {
-        pid_ = -1;
-        return death_of(status);
-      }
-      usleep(500);
+    bool left = false;
+    for (int patience = 0; patience < 200 && !left; ++patience) {
+      left = wait4(pid_, &status, WNOHANG, &usage) == pid_;
+      if (!left) usleep(500);
     }
-    kill(pid_, SIGKILL);
-    waitpid(pid_, &status, 0);
+    kill(-pid_, SIGKILL);
+    if (!left) waitpid(pid_, &status, 0);
+    children_.remove(pid_);
     pid_ = -1;
-    return {records::Failure::Crash, "hung up and did not end"};
-  }
-
-  static std::string format_seconds(double seconds) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g s", seconds);
-    return text;
+    if (!left) return {records::Failure::Crash, "hung up and did not end"};
+    Death death = death_of(status);
+    const std::uint64_t used = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+    if (memory_ > 0 && used > memory_ / 4 * 3) {
+      death.failure = records::Failure::OutOfMemory;
+      death.text += ", with " + std::to_string(used >> 20) + " MiB of the " + std::to_string(memory_ >> 20) +
+                    " MiB that it may have";
+    }
+    return death;
   }
 
  private:
+  bool ended() const {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == pid_;
+  }
+
+  Children& children_;
+  std::uint64_t memory_;
   pid_t pid_ = -1;
   int socket_ = -1;
 };
@@ -183,11 +245,13 @@ class CandidateProcess {
     if (shared_.integers) {
       take(*shared_.integers);
       call();
-      if (!shared_.reference->accepts(m, arguments_, Data::Integers)) return m;
+      if (!shared_.reference->accepts(m, arguments_, Data::Integers) ||
+          !shared_.integers->untouched(m, arguments_))
+        return m;
     }
     take(*shared_.random);
     call();
-    shared_.reference->accepts(m, arguments_, Data::Random);
+    if (shared_.reference->accepts(m, arguments_, Data::Random)) shared_.random->untouched(m, arguments_);
     return m;
   }
 
@@ -195,6 +259,8 @@ class CandidateProcess {
     TimingOptions options;
     options.give_up_above = request_.header.value("give_up_above", 0.0);
     options.one_call = shared_.random->in_place();
+    // A slow kernel is no hanging one: its calls, before, among and after the samples, fit into the time.
+    options.too_long = std::min(options.too_long, request_.header.at("timeout").get<double>() / 4);
     if (brief) {  // one of several turns
       options.seconds = 0.03;
       options.least = 2;
@@ -208,19 +274,26 @@ class CandidateProcess {
     Measurement m;
     m.seconds = samples.seconds;
     m.yardstick = samples.yardstick;
-    // What was right once has to stay right: a race may need many calls to show.
-    if (prepare) {
-      prepare();
+    if (!right_again(m)) m.seconds.clear();
+    return m;
+  }
+
+  /// What was right once has to stay right: a race may need many calls to show, and what was written before must not pass
+  /// for what each call writes.
+  bool right_again(Measurement& m) {
+    const runtime::Timer timer;
+    for (int again = 0; again < kAgainLeast || (again < kAgainMost && timer.seconds() < kAgainSeconds);
+         ++again) {
+      shared_.random->restore(arguments_);
       call();
-    }
-    if (!shared_.reference->accepts(m, arguments_, Data::Random)) {
-      m.seconds.clear();
+      if (shared_.reference->accepts(m, arguments_, Data::Random)) continue;
       if (m.failure == records::Failure::WrongResult || m.failure == records::Failure::IncompleteOutput) {
         m.failure = records::Failure::Unstable;
         m.error_text = "right at the first call, wrong after many: " + m.error_text;
       }
+      return false;
     }
-    return m;
+    return shared_.random->untouched(m, arguments_);
   }
 
   /// To one core, unless a quota rather than the mask says how much of the machine is ours: then the scheduler knows
@@ -266,8 +339,8 @@ class Zygote {
     const int slot = request.header.at("slot").get<int>();
     slots_.erase(slot);
     take_printed();
-    auto process =
-        std::make_unique<Fork>([&](int socket) { CandidateProcess(shared_, request, socket).serve(); });
+    auto process = std::make_unique<Fork>(
+        children_, shared_.memory, [&](int socket) { CandidateProcess(shared_, request, socket).serve(); });
     Measurement m = process->answer(request.header.at("timeout").get<double>());
     if (m.failure == records::Failure::None)
       slots_[slot] = {std::move(process), request.header.at("timeout")};
@@ -294,7 +367,7 @@ class Zygote {
     if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0)
       return failed(records::Failure::OutOfMemory, "no memory for the reference");
     {
-      Fork child([&](int socket) {
+      Fork child(children_, 0, [&](int socket) {
         Measurement m;
         try {
           void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -319,6 +392,7 @@ class Zygote {
   }
 
   Shared shared_;
+  Children children_;  // before the slots, which outlive nothing of it
   struct Slot {
     std::unique_ptr<Fork> process;
     double timeout;
@@ -329,7 +403,10 @@ class Zygote {
 }  // namespace
 
 int serve_runs() {
-  limit_this_process(0);
+  leave_no_core();
+  // The session's end shows at the connection, and leaves time to end what candidates have started.
+  prctl(PR_SET_PDEATHSIG, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
   Zygote zygote;
   Frame request;
   while (read_frame(kToSession, request, {}) == Transfer::Done) {
@@ -338,11 +415,14 @@ int serve_runs() {
       zygote.end(request.header.at("slot").get<int>());
       continue;
     }
-    const Measurement m = what == "task"   ? zygote.begin(request.header)
-                          : what == "load" ? zygote.load(request)
-                                           : zygote.sample(request.header);
+    Measurement m = what == "task"   ? zygote.begin(request.header)
+                    : what == "load" ? zygote.load(request)
+                                     : zygote.sample(request.header);
+    const std::string printed = m.failure == records::Failure::None ? std::string() : take_printed();
+    if (m.failure == records::Failure::Crash && printed.find("std::bad_alloc") != std::string::npos)
+      m.failure = records::Failure::OutOfMemory;
     Frame reply{to_message(m), {}};
-    if (m.failure != records::Failure::None) reply.header["printed"] = take_printed();
+    if (!printed.empty()) reply.header["printed"] = printed;
     if (write_frame(kToSession, reply, {}) != Transfer::Done) return 1;
   }
   return 0;

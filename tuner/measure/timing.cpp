@@ -11,7 +11,6 @@ namespace {
 constexpr std::size_t kMost = 40;
 constexpr double kSampleSeconds = 2e-4;
 constexpr double kDisturbed = 1.08;
-constexpr double kTooLong = 5;  ///< seconds for all samples, once there are three
 
 /// About 20 us: long enough to see a lost time slice, short beside a sample.
 double yardstick() {
@@ -69,6 +68,7 @@ Samples take_samples(const std::function<void()>& call, const std::function<void
   const int calls =
       cold || options.one_call ? 1 : std::max(1, static_cast<int>(kSampleSeconds / std::max(once, 1e-7)));
 
+  const std::size_t enough = once > options.too_long / 4 ? 1 : 3;
   std::vector<Sample> samples;
   Samples out;
   const runtime::Timer total;
@@ -87,7 +87,7 @@ Samples take_samples(const std::function<void()>& call, const std::function<void
     out.yardstick = std::min(out.yardstick, after);
     fastest = std::min(fastest, seconds);
     if (options.give_up_above > 0 && samples.size() >= 2 && fastest > 3 * options.give_up_above) break;
-    if (total.seconds() > kTooLong && samples.size() >= 3) break;
+    if (total.seconds() > options.too_long && samples.size() >= enough) break;
   }
   out.seconds = undisturbed(std::move(samples), out.yardstick, options.least);
   return out;

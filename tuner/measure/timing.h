@@ -18,6 +18,8 @@ struct TimingOptions {
   bool one_call = false;   ///< a sample is one call: what the kernel works on has to be restored after each
   std::size_t least = 10;  ///< samples
   double seconds = 0.15;   ///< about how long to go on beyond the least number of samples
+  double too_long =
+      5;  ///< seconds after which three samples are enough, or one of a kernel that takes most of them
 };
 
 struct Samples {

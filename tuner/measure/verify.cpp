@@ -99,6 +99,26 @@ Unwritten unwritten(const runtime::Tensor& have, const runtime::Tensor& want) {
   return found;
 }
 
+/// Of the bytes; fast, since it is taken for each candidate.
+std::uint64_t checksum(const runtime::Tensor& t) {
+  constexpr std::size_t kLanes = 4;
+  const auto* at = static_cast<const char*>(t.data());
+  std::uint64_t lanes[kLanes] = {1, 2, 3, 4};
+  std::uint64_t left = t.bytes();
+  const auto mix = [](std::uint64_t h, std::uint64_t word) {
+    h = (h ^ word) * 0x9E3779B97F4A7C15;
+    return h ^ (h >> 29);
+  };
+  for (; left >= sizeof lanes; left -= sizeof lanes, at += sizeof lanes) {
+    std::uint64_t words[kLanes];
+    std::memcpy(words, at, sizeof words);
+    for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = mix(lanes[i], words[i]);
+  }
+  for (; left > 0; --left, ++at) lanes[0] = mix(lanes[0], static_cast<unsigned char>(*at));
+  for (std::size_t i = 1; i < kLanes; ++i) lanes[0] = mix(lanes[0], lanes[i]);
+  return lanes[0];
+}
+
 struct Comparison {
   std::int64_t wrong = 0, first = -1;
   double max_error = 0;                    ///< in tolerances
@@ -169,6 +189,7 @@ Inputs::Inputs(const Program& program, Data data) : program_(program) {
                       "to measure it at; give it "
                       "constant sizes");
     ++seed;
+    checksums_.push_back(0);
     if (p.role == ParamRole::Output) {
       tensors_.emplace_back();
       continue;
@@ -183,6 +204,7 @@ Inputs::Inputs(const Program& program, Data data) : program_(program) {
       runtime::fill_random(t, fill);
       if (data == Data::Absolute) make_absolute(t);
     }
+    checksums_.back() = checksum(t);
     tensors_.emplace_back(std::move(t));
   }
 }
@@ -205,9 +227,21 @@ Arguments Inputs::arguments() const {
 
 void Inputs::restore(Arguments& arguments) const {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (program_->params[i].role == ParamRole::InOut)
+    if (!tensors_[i])
+      runtime::fill_poison(arguments.tensors[i]);
+    else if (program_->params[i].role == ParamRole::InOut)
       std::memcpy(arguments.tensors[i].data(), tensors_[i]->data(), tensors_[i]->bytes());
   }
+}
+
+bool Inputs::untouched(Measurement& m, const Arguments& arguments) const {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (arguments.written[i] || checksum(arguments.tensors[i]) == checksums_[i]) continue;
+    m.failure = records::Failure::OutOfBounds;
+    m.error_text = "\"" + program_->params[i].name() + "\" is only to be read, and was written";
+    return false;
+  }
+  return true;
 }
 
 std::size_t Reference::bytes(const Program& program) {

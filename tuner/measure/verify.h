@@ -41,13 +41,17 @@ class Inputs {
 
   /// Inputs shared, in-outs copied, outputs new and poisoned.
   Arguments arguments() const;
-  /// Gives in-outs their first values back: a kernel that works in place must not feed on its own results.
+  /// As they were before the first call. In-outs get their values back: a kernel that works in place must not feed on its
+  /// own results. Outputs are poisoned.
   void restore(Arguments& arguments) const;
+  /// Whether what is only read is as it was: notes failure and text in `m` where a kernel has written it.
+  bool untouched(Measurement& m, const Arguments& arguments) const;
   bool in_place() const { return in_place_; }
 
  private:
   Program program_;
   std::vector<std::optional<runtime::Tensor>> tensors_;  ///< one a parameter; none for an output
+  std::vector<std::uint64_t> checksums_;                 ///< one a parameter
   bool in_place_ = false;
 };
 

@@ -22,6 +22,9 @@ int process_cores();
 /// CPUs' worth of time that the process's cgroups allow; infinity without a limit.
 double cpu_quota();
 
+/// Bytes of memory that they allow, likewise.
+double memory_quota();
+
 /// Threads that can make progress at once: min(process_cores(), cpu_quota() rounded up), at least 1.
 int default_num_threads();
 

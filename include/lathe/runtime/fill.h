@@ -28,7 +28,7 @@ void fill_random(Tensor& tensor, const RandomFill& fill = {});
 /// type, so two kernels that add in different orders must agree to the last bit.
 void fill_integers(Tensor& tensor, std::uint64_t seed, std::int64_t low = -4, std::int64_t high = 4);
 
-/// What an output holds before a kernel runs: NaN in floats, bytes 0xA5 in anything else.
+/// What an output holds before a kernel runs: in floats a NaN that no arithmetic gives, bytes 0xA5 in anything else.
 void fill_poison(Tensor& tensor);
 
 /// `value`, rounded as set_value does.

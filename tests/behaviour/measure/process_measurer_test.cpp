@@ -2,6 +2,9 @@
 
 #include "tuner/measure/process_measurer.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,6 +13,7 @@
 #include "lathe/schedule.h"
 #include "lathe/stmt.h"
 #include "lathe/te.h"
+#include "lathe/tensor_intrinsic.h"
 
 using namespace lathe;
 using tuner::Candidate;
@@ -64,6 +68,14 @@ Measurement only(const Program& program, double timeout = 20) {
   const auto results = tuner::process_measurer(options())->measure(task(), batch, patience(timeout));
   REQUIRE(results.size() == 1);
   return results[0];
+}
+
+/// `twice` by a function of tests/support/misbehaving.cpp.
+Measurement only_tensorized(const std::string& symbol, double timeout = 20) {
+  register_tensor_intrinsic({symbol, twice(), symbol});
+  Schedule s(twice());
+  s.tensorize(s.loops<1>(s.block("y"))[0], symbol);
+  return only(s.program(), timeout);
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -150,6 +162,57 @@ TEST_CASE("a candidate that is right at first and wrong later is unstable") {
   CHECK(only(calling("misbehave_later")).failure == Failure::Unstable);
 }
 
+TEST_CASE("a candidate that writes its output at the first call alone is unstable") {
+  CHECK(only_tensorized("misbehave_lazy").failure == Failure::Unstable);
+}
+
+TEST_CASE("a candidate that is wrong now and then is found out") {
+  CHECK(only_tensorized("misbehave_sometimes").failure == Failure::Unstable);
+}
+
+TEST_CASE("a candidate that adds to what its output holds is wrong") {
+  CHECK(only_tensorized("misbehave_accumulate").failure == Failure::WrongResult);
+}
+
+TEST_CASE("a NaN that a candidate wrote is a wrong result, not an element left out") {
+  const Measurement m = only_tensorized("misbehave_not_a_number");
+  CHECK(m.failure == Failure::WrongResult);
+  CHECK(contains(m.error_text, "element 17 is nan"));
+}
+
+TEST_CASE("a candidate that writes to an operand is out of bounds, whatever its output") {
+  const Measurement m = only_tensorized("misbehave_round_operand");
+  CHECK(m.failure == Failure::OutOfBounds);
+  CHECK(contains(m.error_text, "\"x\" is only to be read"));
+}
+
+TEST_CASE("a candidate that takes all memory is out of memory") {
+  CHECK(only(calling("misbehave_hoard")).failure == Failure::OutOfMemory);
+}
+
+TEST_CASE("a candidate that prints without end is stopped before it fills the memory") {
+  const Measurement m = only(calling("misbehave_print"));
+  CHECK(m.failure == Failure::Crash);
+  CHECK(contains(m.error_text, "SIGXFSZ"));
+}
+
+TEST_CASE("what a candidate starts and leaves behind is ended with it") {
+  const std::string file = std::filesystem::temp_directory_path() / ("lathe_pid_" + std::to_string(getpid()));
+  setenv("MISBEHAVE_PID_FILE", file.c_str(), 1);
+  only(calling("misbehave_daemon"));
+  pid_t stray = 0;
+  std::ifstream(file) >> stray;
+  std::filesystem::remove(file);
+  REQUIRE(stray > 0);
+  CHECK(kill(stray, 0) != 0);
+}
+
+TEST_CASE("a candidate that ended is not waited for, whoever holds its connection") {
+  const Measurement m = only(calling("misbehave_abandon"));
+  CHECK(m.failure == Failure::Crash);
+  CHECK(contains(m.error_text, "ended with code 4"));
+}
+
 TEST_CASE("a candidate that does not compile says what the compiler said") {
   const Measurement m = only(calling("misbehave_no_such_function"));
   CHECK((m.failure == Failure::Compile || m.failure == Failure::Load));
@@ -204,6 +267,13 @@ TEST_CASE(
   CHECK(results[0].failure != Failure::None);
   CAPTURE(results[1].error_text);
   CHECK(results[1].failure == Failure::None);
+}
+
+TEST_CASE("a candidate whose calls take a sixth of its time each is slow, not hanging") {
+  const Measurement m = only_tensorized("misbehave_crawl", 2);
+  CAPTURE(m.error_text);
+  CHECK(m.failure == Failure::None);
+  CHECK(m.p10() > 0.3);
 }
 
 TEST_CASE("a time-out counts from a candidate's own start, however many wait before it") {

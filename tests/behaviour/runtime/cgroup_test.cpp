@@ -25,6 +25,9 @@ class FakeCgroups {
     return *this;
   }
   double quota(const std::string& membership) const { return cgroup_cpu_quota(membership, root_.string()); }
+  double memory(const std::string& membership) const {
+    return cgroup_memory_quota(membership, root_.string());
+  }
 
  private:
   static inline int counter_ = 0;
@@ -73,4 +76,13 @@ TEST_CASE("the default number of threads is within the CPUs of the process") {
   CHECK(default_num_threads() >= 1);
   CHECK(default_num_threads() <= process_cores());
   CHECK(process_cores() <= static_cast<int>(process_cpus().size()));
+}
+
+TEST_CASE("the smallest limit of memory counts, v1 or v2") {
+  CHECK(std::isinf(FakeCgroups().file("a/memory.max", "max\n").memory("0::/a\n")));
+  CHECK(FakeCgroups().file("a/memory.max", "4096\n").file("a/b/memory.max", "8192\n").memory("0::/a/b\n") ==
+        4096);
+  CHECK(FakeCgroups().file("memory/job/memory.limit_in_bytes", "1073741824\n").memory("4:memory:/job\n") ==
+        1073741824);
+  CHECK(std::isinf(FakeCgroups().file("cpu/job/memory.limit_in_bytes", "1\n").memory("4:cpu:/job\n")));
 }

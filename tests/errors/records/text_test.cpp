@@ -184,7 +184,7 @@ TEST_CASE("texts of trials that cannot be stored") {
   CHECK(text([](Trial& t) {
           t.times = {1e-3, 0};
         }) ==
-        "a trial cannot be stored: a sample of its time is 0.000000 s; nothing was written. A candidate that "
+        "a trial cannot be stored: a sample of its time is 0 s; nothing was written. A candidate that "
         "did not run is a failure with its "
         "class, not a number.  [LTH-R012]");
   CHECK(text([](Trial& t) { t.times = {std::numeric_limits<double>::infinity()}; }) ==
@@ -264,6 +264,12 @@ TEST_CASE("texts of bad lines name file, line and column") {
           R"({"lathe":1,"kind":"target","target":"00000000000000000000000000000001","name":"a","json":{},"size":1})") ==
       "zen3.jsonl:2:93: \"size\" is not a member that format 1 has here; nothing was imported. Correct or "
       "delete the line.  [LTH-R015]");
+  CHECK(text(R"({"lathe":1,"kind":"target","kind":"trial"})") ==
+        "zen3.jsonl:2:12: \"kind\" is given twice; nothing was imported. Correct or delete the line.  "
+        "[LTH-R015]");
+  CHECK(text(R"({"lathe":1,"kind":"target","name":"\":","json":{"a":[{"b":1,"b":2}]}})") ==
+        "zen3.jsonl:2:55: \"b\" is given twice; nothing was imported. Correct or delete the line.  "
+        "[LTH-R015]");
   CHECK(text("{\"lathe\":2}") ==
         "zen3.jsonl:2: the line has format 2, this Lathe reads up to 1; nothing was imported. Use the newer "
         "Lathe, or let it export in the older "
