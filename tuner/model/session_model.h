@@ -51,7 +51,7 @@ struct SessionModelOptions {
   bool processes = true;  ///< Gaussian processes, where there is an embedding
   /// Up to this many samples a process weighs as much as the trees of its label, beyond it less by the square: trees
   /// gain more from more samples.
-  std::size_t process_samples = 256;
+  std::size_t process_samples = 160;
   GaussianProcessOptions process;
   int networks = 0;  ///< networks, trained by ranking; they pay from some thousand samples on
   NetworkOptions network;

@@ -174,6 +174,7 @@ class ModelGuidedStrategy final : public Strategy {
                        std::vector<Point>& batch, std::size_t count);
   std::vector<Point> parents(const std::vector<Niche>& niches) const;
   void add_by_model(std::vector<Point>& batch, std::size_t count);
+  float bold_target(float best) const;
   void pick(const Described& pool, const std::vector<std::size_t>& rows, const Prediction& prediction,
             float best, std::vector<Point>& batch, std::size_t count);
   std::vector<Point> best_points(std::size_t count) const;
@@ -189,7 +190,7 @@ class ModelGuidedStrategy final : public Strategy {
   std::vector<std::optional<double>> seconds_;
   std::size_t successes_ = 0;
   SessionModel model_;
-  double random_due_ = 0, niches_due_ = 0;
+  double random_due_ = 0, niches_due_ = 0, bold_due_ = 0;
 };
 
 // Greedy maximin: of many random points, each time the one farthest from all that are measured or picked.
@@ -249,28 +250,35 @@ std::optional<std::size_t> ModelGuidedStrategy::champion(const std::function<boo
   return best;
 }
 
-// This round's share of niches. A decision of few options, a switch, gets more of them than one of many: what a switch
-// hides is half of the space.
+// This round's share of niches, drawn by what they miss: how much less often an option was measured than if all of its
+// decision were measured alike. An option of few weighs more than one of many (what a switch hides is half of the space);
+// one that makes no difference, and so is visited as often as the others, weighs little.
 std::vector<Niche> ModelGuidedStrategy::draw_niches(std::size_t count) {
   const std::optional<std::size_t> best = champion([](PointView) { return true; });
   if (!best) return {};
+  std::vector<Niche> neglected;
   std::vector<double> weight;
-  for (const Decision& d : space_.decisions())
-    weight.push_back(d.max_options > 1 ? std::sqrt(2.0 / d.max_options) : 0);
+  for (std::size_t d = 0; d < space_.decisions().size(); ++d) {
+    const std::int32_t options = space_.decisions()[d].max_options;
+    if (options < 2) continue;
+    std::vector<double> visits(options, 0);
+    for (std::size_t i = 0; i < measured_.size(); ++i) ++visits[measured_.points[i][d]];
+    const double share = 1.0 / options;
+    for (std::int32_t option = 0; option < options; ++option) {
+      if (option == measured_.points[*best][d]) continue;
+      neglected.push_back({d, option, {}});
+      weight.push_back(share * std::max(0.0, share * static_cast<double>(measured_.size()) - visits[option]));
+    }
+  }
   const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
   if (total == 0) return {};
   std::vector<Niche> niches;
-  for (niches_due_ += options_.niche_share * count; niches_due_ >= 1; niches_due_ -= 1) {
-    Niche niche;
+  for (niches_due_ += options_.niche_share * static_cast<double>(count); niches_due_ >= 1; niches_due_ -= 1) {
     double at = random_.uniform() * total;
-    while (niche.decision + 1 < weight.size() && (at -= weight[niche.decision]) >= 0) ++niche.decision;
-    const std::int32_t options = space_.decisions()[niche.decision].max_options;
-    if (options < 2) continue;
-    // Any but the best point's.
-    const std::int32_t present = measured_.points[*best][niche.decision];
-    niche.option = (present + 1 + static_cast<std::int32_t>(random_.below(options - 1))) % options;
-    niche.champion = champion([&](PointView point) { return niche.holds(point); });
-    niches.push_back(niche);
+    std::size_t k = 0;
+    while (k + 1 < weight.size() && (at -= weight[k]) >= 0) ++k;
+    niches.push_back(neglected[k]);
+    niches.back().champion = champion([&](PointView point) { return niches.back().holds(point); });
   }
   return niches;
 }
@@ -351,6 +359,21 @@ void ModelGuidedStrategy::add_by_model(std::vector<Point>& batch, std::size_t co
   pick(pool, rows, prediction, best, batch, count);
 }
 
+// What a bold pick has to beat: clearly more than the best, yet no more than the times differ at all.
+float ModelGuidedStrategy::bold_target(float best) const {
+  double fastest = std::numeric_limits<double>::infinity(), n = 0, sum = 0, square = 0;
+  for (const auto& t : seconds_) fastest = std::min(fastest, t.value_or(fastest));
+  for (const auto& t : seconds_) {
+    if (!t) continue;
+    const double y = fastest / *t;
+    n += 1;
+    sum += y;
+    square += y * y;
+  }
+  const double deviation = n > 1 ? std::sqrt(std::max(square / n - sum * sum / (n * n), 0.0)) : 0;
+  return best * (1 + static_cast<float>(std::min(options_.bold_gain, deviation / 2)));
+}
+
 void ModelGuidedStrategy::pick(const Described& pool, const std::vector<std::size_t>& rows,
                                const Prediction& prediction, float best, std::vector<Point>& batch,
                                std::size_t count) {
@@ -361,12 +384,18 @@ void ModelGuidedStrategy::pick(const Described& pool, const std::vector<std::siz
     spread.push_back(prediction.spread[row]);
   }
   std::vector<std::uint8_t> taken(rows.size());
+  const float bold_best = bold_target(best);
+  bold_due_ =
+      std::min(bold_due_ + options_.bold_share * static_cast<double>(count), static_cast<double>(count));
   for (std::size_t n = 0; batch.size() < count && n < rows.size(); ++n) {
+    const bool bold = bold_due_ >= 1;
+    if (bold) bold_due_ -= 1;
+    const float target = bold ? bold_best : best;
     std::size_t choice = rows.size();
     float choice_value = -1, choice_mean = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (taken[i]) continue;
-      const float mean = prediction.mean[rows[i]], value = expected_improvement(mean, spread[i], best);
+      const float mean = prediction.mean[rows[i]], value = expected_improvement(mean, spread[i], target);
       // Where nothing promises an improvement any more, the best mean decides.
       if (value > choice_value || (value == choice_value && mean > choice_mean)) {
         choice = i;

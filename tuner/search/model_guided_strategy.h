@@ -12,6 +12,10 @@
 // them up, and the search ends in the second-best basin. So some picks ask for an improvement over the niche's own
 // best instead of the overall best: each option climbs on, slowly, and takes the lead where it can.
 //
+// Half of the picks are bold: they ask for an improvement of a tenth. Many spaces have plateaus, where one resource is
+// the limit of a hundred candidates alike; each of them promises a gain of a percent, with certainty, and a search that
+// takes any gain measures them all.
+//
 // Rounds should be small, 8 to 16 (usual_round) (a caller measures what one `propose` gave before it asks again). Known
 // records of the same workload are observed, those of similar ones are given as seeds.
 
@@ -31,7 +35,9 @@ struct ModelGuidedOptions {
   std::uint64_t seed = 1;
   std::size_t first_batch = 16;    ///< observations before the model is asked
   double random_share = 0.05;      ///< of the picks
-  double niche_share = 0.15;       ///< of the picks: the best of an option that the best point has not
+  double niche_share = 0.3;        ///< of the picks: the best of an option that the best point has not
+  double bold_share = 0.5;         ///< of the picks: those that ask for more than any improvement,
+  double bold_gain = 0.1;          ///< of the best point's speed (less where all times lie closer than that)
   std::size_t list_limit = 32768;  ///< spaces of up to this many listed points are scored whole
   std::size_t pool = 4096;         ///< candidates a batch is picked from
   EvolutionOptions evolution;

@@ -26,6 +26,7 @@ std::vector<Point> draw_listed(const DecisionSpace& space, const PointSet& all, 
 
 std::vector<Point> draw_unseen(const DecisionSpace& space, std::size_t count, SeenKeys& seen,
                                Random& random) {
+  if (count == 0) return {};
   if (const PointSet* all = space.listed()) return draw_listed(space, *all, count, seen, random);
   constexpr int MaxEmptyRounds = 64;
   std::vector<Point> drawn;

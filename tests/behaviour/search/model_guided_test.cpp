@@ -1,3 +1,4 @@
+#include <functional>
 #include <set>
 
 #include "toy_space.h"
@@ -211,8 +212,8 @@ TEST_CASE("evolution copes with a space that has nothing left, and with one that
 
 namespace {
 
-// A switch and a grid of two sizes. With the switch off every point is slower than every point with it on.
-class SwitchSpace final : public DecisionSpace {
+// A switch and a grid of two sizes, whose times the test gives.
+class GridSpace : public DecisionSpace {
  public:
   const std::vector<Decision>& decisions() const override { return decisions_; }
   std::int32_t options(std::size_t d, PointView) const override { return decisions_[d].max_options; }
@@ -227,10 +228,6 @@ class SwitchSpace final : public DecisionSpace {
       table.end_program();
     }
   }
-  static double seconds(PointView p) {
-    return p[0] == 1 ? 1 + 0.01 * std::pow(p[1] - 2, 2) + 0.01 * std::pow(p[2] - 11, 2)
-                     : 6 + 0.02 * std::pow(p[1] - 12, 2) + 0.02 * std::pow(p[2] - 3, 2);
-  }
 
  private:
   std::vector<Decision> decisions_ = {{"switch", Decision::Kind::Categorical, 2, 0},
@@ -238,23 +235,35 @@ class SwitchSpace final : public DecisionSpace {
                                       {"y", Decision::Kind::Ordinal, 16, 2}};
 };
 
-// How many of the trials 17 to 48, which the model picks, have the switch off.
-int picks_with_switch_off(double niche_share, std::uint64_t seed) {
-  const SwitchSpace space;
-  ModelGuidedOptions options = seeded(seed);
+// With the switch off every point is slower than every point with it on.
+double switched(PointView p) {
+  return p[0] == 1 ? 1 + 0.01 * std::pow(p[1] - 2, 2) + 0.01 * std::pow(p[2] - 11, 2)
+                   : 6 + 0.02 * std::pow(p[1] - 12, 2) + 0.02 * std::pow(p[2] - 3, 2);
+}
+
+// A quarter of the points lie within a percent; of the others, all slower, nobody can say how slow they are.
+double plateau(PointView p) {
+  if (p[1] < 8 && p[2] < 8) return 1 - 0.0005 * (p[1] + p[2]);
+  const std::uint64_t hash = mix64(mix64(mix64(p[0]), p[1]), p[2]);
+  return 1.1 + 2 * static_cast<double>(hash >> 11) * 0x1.0p-53;
+}
+
+// How many of the trials 17 to 48, which the model picks, are `counted`.
+int picks(ModelGuidedOptions options, double (*seconds)(PointView),
+          const std::function<bool(PointView)>& counted) {
+  const GridSpace space;
   options.random_share = 0;
-  options.niche_share = niche_share;
   auto search = model_guided_strategy(space, options);
-  int off = 0;
+  int count = 0;
   for (int trials = 0; trials < 48; trials += 8) {
     std::vector<Observation> observations;
     for (const Point& p : search->propose(8)) {
-      off += trials >= 16 && p[0] == 0;
-      observations.push_back({p, SwitchSpace::seconds(p)});
+      count += trials >= 16 && counted(p);
+      observations.push_back({p, seconds(p)});
     }
     search->observe(observations);
   }
-  return off;
+  return count;
 }
 
 }  // namespace
@@ -262,9 +271,29 @@ int picks_with_switch_off(double niche_share, std::uint64_t seed) {
 TEST_CASE("a share of the picks goes to options that look bad beside the leader's") {
   int with = 0, without = 0;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    with += picks_with_switch_off(0.5, seed);
-    without += picks_with_switch_off(0, seed);
+    ModelGuidedOptions options = seeded(seed);
+    options.bold_share = 0;
+    const auto off = [](PointView p) { return p[0] == 0; };
+    options.niche_share = 0.5;
+    with += picks(options, switched, off);
+    options.niche_share = 0;
+    without += picks(options, switched, off);
   }
-  CHECK(with >= 25);  // of 80 picks from niches about 47 are the switch's
+  CHECK(with >= 25);  // of 80 picks from niches
   CHECK(with > 2 * without);
+}
+
+TEST_CASE("bold picks leave a plateau, on which every candidate promises a little") {
+  int bold = 0, plain = 0;
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    ModelGuidedOptions options = seeded(seed);
+    options.niche_share = 0;
+    const auto on_plateau = [](PointView p) { return plateau(p) <= 1; };
+    options.bold_share = 1;
+    bold += picks(options, plateau, on_plateau);
+    options.bold_share = 0;
+    plain += picks(options, plateau, on_plateau);
+  }
+  CHECK(plain > 120);  // of 160
+  CHECK(bold < plain - 8);
 }

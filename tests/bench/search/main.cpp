@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -30,15 +31,27 @@ struct Options {
 
 using Sweeps = std::vector<std::unique_ptr<Sweep>>;
 
-Sweeps load(const Options& options) {
+// All tables of the folder; those that are none are reported and left out.
+Sweeps load(const Options& options, bool& complete) {
+  if (!std::filesystem::is_directory(options.data)) {
+    throw std::runtime_error("no folder " + options.data +
+                             "; name the one that holds the spaces' CSV files with --data");
+  }
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(options.data)) {
     if (entry.path().extension() == ".csv") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
   Sweeps sweeps;
-  for (const auto& path : paths) sweeps.push_back(std::make_unique<Sweep>(path));
-  if (sweeps.empty()) throw std::runtime_error("no *.csv in " + options.data);
+  for (const auto& path : paths) {
+    try {
+      sweeps.push_back(std::make_unique<Sweep>(path));
+    } catch (const std::exception& error) {
+      std::cerr << "bench-search: left out " << error.what() << "\n";
+      complete = false;
+    }
+  }
+  if (sweeps.empty()) throw std::runtime_error("no table of a space in " + options.data + "/*.csv");
   return sweeps;
 }
 
@@ -64,7 +77,8 @@ Race race_with_prior(const Sweep& sweep, const Sweeps& sweeps, const Options& op
   for (const auto& other : sweeps) {
     if (other.get() == &sweep || other->kernel() != sweep.kernel() || !sweep.same_parameters(*other))
       continue;
-    priors.push_back(tuner::PretrainedModel::train(sweep.learn_from(*other), {}));
+    const tuner::Dataset known = sweep.learn_from(*other);
+    if (known.size() > 0) priors.push_back(tuner::PretrainedModel::train(known, {}));
   }
   if (priors.empty()) return {};
   return race(sweep, "ours+prior", options, [&](std::uint64_t seed) {
@@ -91,11 +105,15 @@ void races(Sweep& sweep, const Sweeps& sweeps, const Options& options, Report& r
   }
 }
 
-void run(const Options& options) {
-  const Sweeps sweeps = load(options);
+// False when a file was left out.
+bool run(const Options& options) {
+  bool complete = true;
+  const Sweeps sweeps = load(options, complete);
   Report report(options.trials);
+  bool any = false;
   for (const auto& sweep : sweeps) {
     if (!options.only.empty() && sweep->name().find(options.only) == std::string::npos) continue;
+    any = true;
     std::cerr << fmt::format("{} ({} configurations)\n", sweep->name(), sweep->size());
     if (!options.no_search) races(*sweep, sweeps, options, report);
     if (options.no_models) continue;
@@ -105,10 +123,12 @@ void run(const Options& options) {
         report.add(quality);
     }
   }
+  if (!any) throw std::runtime_error("no space has \"" + options.only + "\" in its name");
   std::cout << report.text();
   if (!has_xgboost()) std::cout << "\n(built without libxgboost: its rows are left out)\n";
   if (!options.json.empty()) report.write_json(options.json);
   if (!options.markdown.empty()) report.refresh_markdown(options.markdown);
+  return complete;
 }
 
 }  // namespace
@@ -143,10 +163,9 @@ int main(int argc, char** argv) {
     options.trials = std::min<std::size_t>(options.trials, 192);
   }
   try {
-    run(options);
+    return run(options) ? 0 : 1;
   } catch (const std::exception& error) {
     std::cerr << "bench-search: " << error.what() << "\n";
     return 1;
   }
-  return 0;
 }

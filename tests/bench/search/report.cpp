@@ -26,8 +26,9 @@ std::vector<std::string> names_in_order(const Rows& rows, Name name) {
 
 Report::Report(std::size_t trials) {
   for (std::size_t budget : {32, 48, 64, 96, 128, 192, 256}) {
-    if (budget <= trials) budgets_.push_back(budget);
+    if (budget < trials) budgets_.push_back(budget);
   }
+  budgets_.push_back(trials);
 }
 
 Report::Table Report::fractions() const {

@@ -22,6 +22,9 @@ struct Parameter {
   bool numeric = true;
   std::vector<double> value;      ///< one an option, ascending; for words their rank
   std::vector<std::string> text;  ///< as in the file
+
+  /// The option that stands as `word` in a file. Of a word that is none, anything up to the number of options.
+  std::int32_t option(const std::string& word) const;
 };
 
 class SweepFeatures;
@@ -30,7 +33,8 @@ class Sweep final : public tuner::DecisionSpace {
  public:
   /// Reads `path`: a header line, then a row a configuration; the column `time` (the last one if none is
   /// called so) is the time. Rows without a positive finite time are failures and left out; constant columns
-  /// are no decisions. Throws std::runtime_error with file and line when the text is not such a table.
+  /// and further results (a fraction in most rows) are no decisions; of a configuration that stands there twice
+  /// the least time counts. Throws std::runtime_error with the file, and its line, when it is not such a table.
   explicit Sweep(const std::filesystem::path& path);
   ~Sweep() override;
 
@@ -41,8 +45,12 @@ class Sweep final : public tuner::DecisionSpace {
   double best() const { return best_; }
   double time(std::size_t row) const { return time_[row]; }
   double time(tuner::PointView point) const { return time_[row_of(point)]; }
-  bool same_parameters(const Sweep& other) const;
-  /// All rows of `other`, a sweep of the same parameters, with this sweep's features, labelled by y = t_min/t.
+  /// Whether each parameter of this sweep, and of `other`, is a column of both; it may be constant in one of them.
+  bool same_parameters(const Sweep& other) const {
+    return knows_parameters_of(other) && other.knows_parameters_of(*this);
+  }
+  /// The rows of `other`, a sweep of the same parameters, with this sweep's features, labelled by y = t_min/t.
+  /// May be empty: where a constant of this sweep has another value there.
   tuner::Dataset learn_from(const Sweep& other) const;
 
   const std::vector<tuner::Decision>& decisions() const override { return decisions_; }
@@ -61,11 +69,12 @@ class Sweep final : public tuner::DecisionSpace {
   const tuner::FeatureTable& feature_table() const { return features_; }
 
  private:
-  std::vector<double> values_of(const Sweep& other, tuner::PointView point) const;
+  std::vector<double> values_of(tuner::PointView point) const;
+  bool knows_parameters_of(const Sweep& other) const;
   std::size_t row_of(tuner::PointView point) const { return row_.at(key(point)); }
 
   std::string name_;
-  std::vector<Parameter> parameters_;
+  std::vector<Parameter> parameters_, constants_;  // columns with several values, with one
   std::unique_ptr<SweepFeatures> describe_;
   std::vector<tuner::Decision> decisions_;
   tuner::PointSet points_;

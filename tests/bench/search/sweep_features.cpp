@@ -123,7 +123,11 @@ SweepFeatures::SweepFeatures(const std::vector<Parameter>& parameters) : paramet
     embedding_width_ += p.numeric;
     if (!p.numeric || may_be_code(p)) embedding_width_ += p.value.size();
   }
-  embedding_width_ += odd_.size();
+  for (const Product& product : {threads_, work}) {
+    if (product.factors.size() > 1) sums_.push_back(product);
+  }
+  sums_.insert(sums_.end(), odd_products_.begin(), odd_products_.end());
+  embedding_width_ += odd_.size() + sums_.size();
   for (const Parameter& p : parameters) {
     double sum = 0, square = 0;
     for (double v : p.value) {
@@ -165,8 +169,19 @@ void SweepFeatures::fill(std::span<const double> values, std::span<float> row) c
   }
 }
 
-// A column a number, standardised over the options; a column an option for words and codes; and whether a size has odd
-// factors.
+// Of sizes that were drawn apart from each other.
+float SweepFeatures::standardised(const Product& product, std::span<const double> values) const {
+  float sum = 0, variance = 0;
+  for (const auto& [d, exponent] : product.factors) {
+    sum += static_cast<float>(slog2(values[d])) - centre_[d];
+    variance += 1 / (scale_[d] * scale_[d]);
+  }
+  return sum / std::sqrt(variance);
+}
+
+// A column a number, standardised over the options; a column an option for words and codes; whether a size has odd
+// factors; and the threads, the work of a thread and the tile along each axis, which a distance between the sizes alone
+// does not see: 256 x 1 threads are as many as 16 x 16.
 void SweepFeatures::embed(std::span<const double> values, std::span<float> row) const {
   std::size_t c = 0;
   for (std::size_t d = 0; d < parameters_.size(); ++d) {
@@ -176,6 +191,7 @@ void SweepFeatures::embed(std::span<const double> values, std::span<float> row) 
     for (double option : p.value) row[c++] = option == values[d];
   }
   for (std::size_t d : odd_) row[c++] = odd_part(values[d]) > 0;
+  for (const Product& product : sums_) row[c++] = standardised(product, values);
 }
 
 }  // namespace lathe::bench

@@ -30,6 +30,7 @@ class SweepFeatures {
   };
   double odd_of(const Product& product, std::span<const double> values) const;
   double log2_of(const Product& product, std::span<const double> values) const;
+  float standardised(const Product& product, std::span<const double> values) const;
 
   const std::vector<Parameter>& parameters_;
   std::vector<std::size_t> sizes_;  // parameters that count something: not only 0 and 1, nothing negative
@@ -39,6 +40,7 @@ class SweepFeatures {
   Product threads_;
   std::size_t width_ = 0, embedding_width_ = 0;
   std::vector<float> centre_, scale_;
+  std::vector<Product> sums_;  // products that are columns of the embedding: sums of its logarithms
 };
 
 }  // namespace lathe::bench
