@@ -249,6 +249,15 @@ LATHE_WORKLOAD(conv2d_transposed,
   Tensor pad = compute("pad", {n, wy.padded(), wx.padded(), ci}, [&](Var i, Var y, Var z, Var c) {
     return if_inside(x, {i, y - wy.shift(), z - wx.shift(), c}, zero(args.dtype()));
   });
+  Axis qy = reduce_axis(wy.taps(), "qy"), qx = reduce_axis(wx.taps(), "qx"), rc = reduce_axis(ci, "rc");
+  if (wy.stride == 1 && wx.stride == 1) {  // one phase: the convolution that it is
+    Tensor out = reduced("out", {n, wy.out(), wx.out(), co}, args.dtype(), [&](const std::vector<Var>& at) {
+      return sum(
+          wide(pad(at[0], wy.input(at[1], 0, qy), wx.input(at[2], 0, qx), rc)) * wide(w(qy, qx, rc, at[3])),
+          {qy, qx, rc});
+    });
+    return program("conv2d_transposed", {x, w}, {out});
+  }
   // The weights by phase, with zeros up to a multiple of the stride, which are skipped.
   const bool even = wy.taps() * wy.stride == wy.kernel && wx.taps() * wx.stride == wx.kernel;
   Tensor taps =
@@ -256,7 +265,6 @@ LATHE_WORKLOAD(conv2d_transposed,
         const std::vector<Expr> from = {wy.tap(at[0], at[2]), wx.tap(at[1], at[3]), at[4], at[5]};
         return even ? w(from) : if_inside(w, from, zero(args.dtype()));
       });
-  Axis qy = reduce_axis(wy.taps(), "qy"), qx = reduce_axis(wx.taps(), "qx"), rc = reduce_axis(ci, "rc");
   Tensor sums = reduced("sums", {n, wy.steps(), wy.stride, wx.steps(), wx.stride, co}, args.dtype(),
                         [&](const std::vector<Var>& at) {
                           const Expr term =
