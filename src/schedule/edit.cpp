@@ -40,7 +40,7 @@ const HandleEntry& Edit::entry(std::uint32_t id, HandleKind kind) const {
     refuse(code::S001, std::string("the handle is a ") + kind_name(e.kind) + ", not a " + kind_name(kind));
   }
   if (e.consumed_by >= 0) {
-    const Instruction& by = before_.trace.steps[e.consumed_by];
+    const Instruction& by = before_.trace->steps[e.consumed_by];
     refuse(code::S002,
            std::string(kind_name(kind)) + " \"" + name_of(e) + "\" was consumed by " +
                describe_call(by, handles) + (by.site.empty() ? "" : " at " + by.site),
@@ -160,7 +160,7 @@ void Edit::decide(std::vector<std::int64_t> decision, OpenDecision open) {
 }
 
 std::vector<Handle> Edit::commit(Schedule::State& state, Instruction step) {
-  const int number = static_cast<int>(state.trace.steps.size());
+  const int number = static_cast<int>(state.trace->steps.size());
   for (const Node* node : consumed_) {
     for (HandleEntry& e : state.handles) {
       if (e.node.get() == node && e.consumed_by < 0) e.consumed_by = number;
@@ -185,12 +185,12 @@ std::vector<Handle> Edit::commit(Schedule::State& state, Instruction step) {
   }
   state.replaced.insert(state.replaced.end(), replaced_.begin(), replaced_.end());
   if (open_) {
-    open_->step = state.trace.steps.size();
+    open_->step = state.trace->steps.size();
     state.open.push_back(std::move(*open_));
     step.decision = decision_;
   }
   step.outputs = defined;
-  state.trace.steps.push_back(std::move(step));
+  state.trace.write().steps.push_back(std::move(step));
   return defined;
 }
 

@@ -39,9 +39,14 @@ bool is_private(const Stmt& root, const Stmt& loop, const Buffer& buffer) {
 void need_private_or_separate(const Edit& edit) {
   const Stmt &before = edit.body(), &after = edit.changed_body();
   if (before.same_as(after)) return;
+  const std::vector<Stmt> earlier = loops_run_at_once(before);
+  const auto is_unchanged = [&](const Stmt& loop) {
+    return std::ranges::any_of(earlier, [&](const Stmt& s) { return s.same_as(loop); });
+  };
   for (const Stmt& loop : loops_run_at_once(after)) {
+    if (is_unchanged(loop)) continue;
     const Path old = path_to_loop(before, loop.as<For>()->var.node());
-    if (old.empty() || old.back().same_as(loop)) continue;
+    if (old.empty()) continue;
     for (const Buffer& buffer : edit.temps()) {
       if (!accessed_below(loop, buffer) || !accessed_below(old.back(), buffer)) continue;
       if (!is_private(before, old.back(), buffer) || is_private(after, loop, buffer)) continue;

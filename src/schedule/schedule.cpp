@@ -60,7 +60,7 @@ Schedule Schedule::fork() const { return Schedule(std::make_unique<State>(held(s
 
 const Program& Schedule::program() const { return held(state_).program; }
 const Program& Schedule::original() const { return held(state_).original; }
-const Trace& Schedule::trace() const { return held(state_).trace; }
+const Trace& Schedule::trace() const { return *held(state_).trace; }
 
 std::vector<Handle> Schedule::apply(Instruction step, Site site) {
   if (step.site.empty()) step.site = std::string(site.file_name()) + ":" + std::to_string(site.line());

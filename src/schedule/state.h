@@ -1,6 +1,8 @@
 #pragma once
 // What a schedule is made of.
 
+#include <memory>
+
 #include "lathe/schedule.h"
 
 namespace lathe {
@@ -25,9 +27,25 @@ struct OpenDecision {
 };
 std::vector<std::vector<std::int64_t>> list_options(const OpenDecision& open, const std::string& op);
 
+/// A value that copies share until one of them writes. Rules and searches fork schedules at every step that they try, or only to
+/// look, and a trace is long.
+template <class T>
+class CopyOnWrite {
+ public:
+  const T& operator*() const { return *value_; }
+  const T* operator->() const { return value_.get(); }
+  T& write() {
+    if (value_.use_count() > 1) value_ = std::make_shared<T>(*value_);
+    return *value_;
+  }
+
+ private:
+  std::shared_ptr<T> value_ = std::make_shared<T>();
+};
+
 struct Schedule::State {
   Program original, program;
-  Trace trace;
+  CopyOnWrite<Trace> trace;
   std::vector<HandleEntry> handles;
   std::vector<OpenDecision> open;
   Chooser chooser;

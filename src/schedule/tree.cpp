@@ -6,10 +6,11 @@
 namespace lathe::schedule {
 namespace {
 
-/// Depth-first search by a predicate on nodes; `path` ends at the first that satisfies it.
-bool find(const Stmt& at, const std::function<bool(const Stmt&)>& wanted, Path& path) {
-  path.push_back(at);
-  if (wanted(at)) return true;
+/// Depth-first search by a predicate on nodes; `path` ends at the first that satisfies it. (Every lookup of a handle comes here.)
+template <class Wanted>
+bool find(const Stmt& at, const Wanted& wanted, std::vector<const Stmt*>& path) {
+  path.push_back(&at);
+  if (wanted(*at.get())) return true;
   bool found = false;
   switch (at.kind()) {
     case StmtKind::For: found = find(at.as<For>()->body, wanted, path); break;
@@ -30,6 +31,16 @@ bool find(const Stmt& at, const std::function<bool(const Stmt&)>& wanted, Path& 
   }
   if (!found) path.pop_back();
   return found;
+}
+
+template <class Wanted>
+Path path_where(const Stmt& root, const Wanted& wanted) {
+  std::vector<const Stmt*> found;
+  find(root, wanted, found);
+  Path path;
+  path.reserve(found.size());
+  for (const Stmt* s : found) path.push_back(*s);
+  return path;
 }
 
 /// `parent` with `child` replaced. An undefined `fresh` removes it; the result is undefined when nothing is left.
@@ -72,24 +83,19 @@ Stmt with_child(const Stmt& parent, const Stmt& child, const Stmt& fresh) {
 }  // namespace
 
 Path path_to(const Stmt& root, const StmtNode* node) {
-  Path path;
-  find(
-      root, [&](const Stmt& s) { return s.get() == node; }, path);
-  return path;
+  return path_where(root, [&](const StmtNode& s) { return &s == node; });
 }
 
 Path path_to_loop(const Stmt& root, const VarNode* loop) {
-  Path path;
-  find(
-      root, [&](const Stmt& s) { return s.as<For>() && s.as<For>()->var.node() == loop; }, path);
-  return path;
+  return path_where(root, [&](const StmtNode& s) {
+    return s.kind == StmtKind::For && static_cast<const For&>(s).var.node() == loop;
+  });
 }
 
 Path path_to_block(const Stmt& root, const LabelNode* block) {
-  Path path;
-  find(
-      root, [&](const Stmt& s) { return s.as<Block>() && s.as<Block>()->label.get() == block; }, path);
-  return path;
+  return path_where(root, [&](const StmtNode& s) {
+    return s.kind == StmtKind::Block && static_cast<const Block&>(s).label.get() == block;
+  });
 }
 
 Stmt replace(const Path& path, Stmt replacement) {

@@ -8,7 +8,8 @@
 //     c * eps * (1 + log2(1 + K)) * max(|y|, |y'|, r / 16)
 //
 // with c = 32, eps of the output's type, K the greatest reduce extent, y the reference, y' the reference on absolute values
-// (the rounding errors of a sum are bounded by its absolute terms, not by its value) and r the root mean square of the
+// (the rounding errors of a sum are bounded by its absolute terms, not by its value; where the program only adds and multiplies,
+// differences count as sums there) and r the root mean square of the
 // output (a result that cancels out has the error of what it came from, also where y' cancels too).
 //
 // Outputs are poisoned before each run, and every tensor lies between guard zones.

@@ -339,9 +339,10 @@ Run run(const Program& program, const Rule& rule, const std::vector<std::size_t>
 
 class Discovery {
  public:
-  Discovery(const Program& program, int most_runs) : program_(program), runs_left_(most_runs) {}
+  explicit Discovery(const Program& program) : program_(program) {}
 
-  void explore(const Rule& rule) {
+  void explore(const Rule& rule, int most_runs) {
+    runs_left_ += most_runs;
     std::deque<std::vector<std::size_t>> starts{{}};
     std::set<std::size_t> varied;  // templates whose single answers were tried
     while (!starts.empty() && runs_left_ > 0) {
@@ -434,8 +435,10 @@ class Discovery {
 
 std::vector<ScheduleTemplate> discover(const Program& program, const std::vector<Rule>& rules,
                                        int most_runs) {
-  Discovery discovery(program, most_runs);
-  for (const Rule& rule : rules) discovery.explore(rule);
+  Discovery discovery(program);
+  // A share for each, and what one leaves for the next: none is shut out by a rule with many decisions.
+  const int share = std::max(1, most_runs / std::max(1, static_cast<int>(rules.size())));
+  for (const Rule& rule : rules) discovery.explore(rule, share);
   return discovery.finish();
 }
 

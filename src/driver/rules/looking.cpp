@@ -3,6 +3,7 @@
 #include "arith/analyzer.h"
 #include "driver/rules/rule.h"
 #include "ir/visitor.h"
+#include "schedule/tree.h"
 
 namespace lathe::rules {
 
@@ -46,6 +47,14 @@ bool alive(const Schedule& s, BlockRef b) {
   }
 }
 
+std::vector<const For*> loops_round(const Schedule& s, BlockRef b) {
+  std::vector<const For*> loops;
+  for (const Stmt& each :
+       schedule::loops_on(schedule::path_to_block(s.program()->body, s.get(b).label.get())))
+    loops.push_back(each.as<For>());
+  return loops;
+}
+
 std::int64_t extent(const Schedule& s, LoopRef l) { return s.extent(l).value_or(1 << 20); }
 
 std::vector<LoopRef> own_loops(Schedule& s, BlockRef b) {
@@ -53,7 +62,7 @@ std::vector<LoopRef> own_loops(Schedule& s, BlockRef b) {
   return {loops.end() - static_cast<std::ptrdiff_t>(s.get(b).iters.size()), loops.end()};
 }
 
-std::size_t loop_count(const Schedule& s, BlockRef b) { return s.fork().loops(b).size(); }
+std::size_t loop_count(const Schedule& s, BlockRef b) { return loops_round(s, b).size(); }
 
 std::vector<BlockRef> consumers_of(const Schedule& s, BlockRef b) { return s.fork().consumers(b); }
 
@@ -64,9 +73,8 @@ double bytes_of(const Buffer& buffer) {
 }
 
 double iterations(const Schedule& s, BlockRef b) {
-  Schedule look = s.fork();
   double product = 1;
-  for (LoopRef l : look.loops(b)) product *= static_cast<double>(extent(look, l));
+  for (const For* l : loops_round(s, b)) product *= static_cast<double>(as_int(l->extent).value_or(1 << 20));
   return product;
 }
 
@@ -85,8 +93,7 @@ bool is_constant(const Schedule& s, const Buffer& buffer) {
 }
 
 bool has_loop_of_kind(const Schedule& s, BlockRef b, ForKind kind) {
-  Schedule look = s.fork();
-  return std::ranges::any_of(look.loops(b), [&](LoopRef l) { return look.get(l).for_kind == kind; });
+  return std::ranges::any_of(loops_round(s, b), [&](const For* l) { return l->for_kind == kind; });
 }
 
 std::int64_t value_of(const Schedule& s, const Expr& factor) {

@@ -75,6 +75,8 @@ std::int64_t extent(const Schedule& s, LoopRef l);
 /// The loops that a block which was just made or moved has to itself, one a variable.
 std::vector<LoopRef> own_loops(Schedule& s, BlockRef b);
 std::size_t loop_count(const Schedule& s, BlockRef b);
+/// Of the program as it is now, outermost first: valid until the next step.
+std::vector<const For*> loops_round(const Schedule& s, BlockRef b);
 std::vector<BlockRef> consumers_of(const Schedule& s, BlockRef b);
 /// Iterations of all loops round the block.
 double iterations(const Schedule& s, BlockRef b);

@@ -36,6 +36,7 @@ constexpr std::int64_t kStrip = 8;        ///< rows of an image, as it is read, 
 constexpr std::int64_t kWayBytes = 4096;  ///< of the first cache: what lies so far apart shares a set
 constexpr double kWorthBlocking = 0.8;    ///< of the traffic without
 constexpr double kUneven = 1.3;           ///< what guards of a shorter last block cost, in traffic
+constexpr std::int64_t kManyLines = 256;  ///< half of the first cache
 constexpr std::int64_t kRowsThatPay = 9;  ///< that share a packed panel, so that it is worth its making
 constexpr std::int64_t kRowsThatPayNearby = 24;  ///< where the second cache holds the operand as it is
 
@@ -150,6 +151,14 @@ class Tiling {
     }
     if (counts.size() > 1) {
       std::int64_t best = least_traffic(counts);
+      // Blocks that are packed stay in the near cache.
+      if (scattered_rows()) {
+        const double room = static_cast<double>(context_.second_level_bytes()) / 2;
+        const double rows = bytes_of(block().reads[*c_.row_read].buffer);
+        const auto fitting = std::ranges::find_if(
+            counts, [&](std::int64_t n) { return n > 1 && rows <= room * static_cast<double>(n); });
+        best = std::max(best, fitting == counts.end() ? counts.back() : *fitting);
+      }
       // Panels that are made where their columns begin leave only the columns for threads to share out.
       if (best == 1 && !prepared_ && context_.parallel() && column_tiles() < context_.cores()) {
         const auto enough = std::ranges::find_if(
@@ -166,7 +175,17 @@ class Tiling {
     }
     in_blocks_ = value_of(s_, blocks_) > 1;
     if (in_blocks_ && c_.row_read)
-      pack_rows_ = value_of(s_, context_.choose(s_, 0, {0, 1}, named("pack_rows"))) != 0;
+      pack_rows_ =
+          value_of(s_, context_.choose(s_, scattered_rows() ? 1 : 0, {0, 1}, named("pack_rows"))) != 0;
+  }
+
+  /// Does a tile of rows touch a line of its own at each step of the reduction (rows lie side by side: a transposed operand), in so
+  /// many steps that the lines do not wait in the first cache for the next tile, which has the rest of them?
+  bool scattered_rows() const {
+    if (!c_.row_read) return false;
+    const BufferRegion& read = block().reads[*c_.row_read];
+    return step_along(read, block().iters[row_].var) == 1 && depth(block()) >= kManyLines &&
+           column_tiles() > 2;
   }
 
   /// The number of blocks with the least traffic from beyond the second cache: every column tile reads a block of rows again

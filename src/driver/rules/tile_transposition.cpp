@@ -50,7 +50,7 @@ std::optional<Crosswise> crosswise(const Block& block) {
 
 bool applies(Schedule& s, BlockRef b, const Context&) {
   const Block& block = s.get(b);
-  return crosswise(block) && s.loops(b).size() == block.iters.size() &&
+  return crosswise(block) && loop_count(s, b) == block.iters.size() &&
          !has_loop_of_kind(s, b, ForKind::Vectorized);
 }
 

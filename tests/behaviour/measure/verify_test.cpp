@@ -129,3 +129,27 @@ TEST_CASE("results that cancel out are judged by what they came from") {
   CAPTURE(m.error_text);
   CHECK(m.failure == Failure::None);
 }
+
+TEST_CASE("differences of products of differences are judged by what they came from") {
+  const std::int64_t n = 150;
+  Tensor x = placeholder("x", {n + 4, n + 2}, f32);
+  Tensor dx = compute("dx", {n + 2, n}, [&](Var i, Var j) { return x(i, j + 2) - x(i, j); });
+  Tensor dy = compute("dy", {n + 2, n}, [&](Var i, Var j) { return x(i + 2, j) - x(i, j); });
+  const auto window = [&](const char* name, const Tensor& a, const Tensor& b) {
+    Axis r = reduce_axis(3, "r");
+    return compute(name, {n, n}, [&](Var i, Var j) { return sum(a(i + r, j) * b(i + r, j), {r}); });
+  };
+  Tensor xx = window("xx", dx, dx), yy = window("yy", dy, dy), xy = window("xy", dx, dy);
+  Tensor det =
+      compute("det", {n, n}, [&](Var i, Var j) { return xx(i, j) * yy(i, j) - xy(i, j) * xy(i, j) * 1.03f; });
+  Case c(program("corners", {x}, {det}));
+  Arguments a = c.right();
+  const Measurement m = c.judge(a);
+  CAPTURE(m.error_text);
+  CHECK(m.failure == Failure::None);
+  CHECK_FALSE(c.reference.exact());  // 1.03 times an integer is rounded
+  // The tolerance is still one of rounding.
+  runtime::Tensor& y = a.tensors[1];
+  y.set_value(77, y.value(77) + 0.01);
+  CHECK(c.judge(a).failure == Failure::WrongResult);
+}

@@ -88,6 +88,20 @@ TEST_CASE("a matrix times itself is tiled as two matrices are") {
   }
 }
 
+TEST_CASE("rows that lie scattered over the steps of the reduction are packed") {
+  const auto packs = [](const char* spec) {
+    const Program p = scheduled(Workload::parse(spec).program).program();
+    return std::ranges::any_of(p->temps, [](const Buffer& t) { return t->name == "A_global"; });
+  };
+  CHECK(packs("matmul(m=512,n=512,k=1024,ta=1)"));
+  CHECK_FALSE(packs("matmul(m=512,n=512,k=1024)"));
+  CHECK_FALSE(packs("matmul(m=512,n=512,k=128,ta=1)"));  // its lines wait in the first cache
+  for (const char* spec : {"matmul(m=50,n=70,k=259,ta=1)", "batch_matmul(b=2,m=13,n=70,k=257,ta=1)"}) {
+    INFO(spec);
+    CHECK(test::disagreement(scheduled(Workload::parse(spec).program)) == "");
+  }
+}
+
 TEST_CASE("contractions of all kinds keep sums in registers") {
   for (const char* name :
        {"ijk_jkl_il", "bchw_bcd", "aebf_dfce_abcd", "mttkrp", "complex_matmul", "pairwise_self",
