@@ -287,7 +287,16 @@ Writing::~Writing() {
 }
 
 void Writing::commit() {
-  if (transaction_) transaction_->commit();
+  if (transaction_) {
+    if (impl_.db().has_moved()) {
+      throw RecordError(code::R020,
+                        "record store '" + impl_.db().path() +
+                            "' was deleted, renamed or replaced while it was open; nothing was written, "
+                            "since it would have been lost with the old file. Go on (`--resume`) with the "
+                            "store where it is now, or with a new one.");
+    }
+    transaction_->commit();
+  }
   committed_ = true;
 }
 

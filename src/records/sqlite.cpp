@@ -85,6 +85,10 @@ int Connection::wait(void* self, int attempts) {
 
 bool Connection::read_only() const { return sqlite3_db_readonly(db_, "main") == 1; }
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(db_) == 0; }
+bool Connection::has_moved() const {
+  int moved = 0;
+  return sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
+}
 void Connection::merge_log_on_close(bool merge) {
   sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, merge ? 0 : 1, nullptr);
 }

@@ -42,6 +42,8 @@ class Connection {
   const std::string& path() const { return path_; }
   bool read_only() const;
   bool in_transaction() const;
+  /// Whether the file is no longer the one at its path.
+  bool has_moved() const;
   /// Whether the last connection to close merges the write-ahead log into the file (SQLite's default) or
   /// leaves it.
   void merge_log_on_close(bool merge);

@@ -340,6 +340,29 @@ TEST_CASE("writing from within a visit is refused, and nothing of it is kept") {
   CHECK(store.statistics().trials == 1);
 }
 
+TEST_CASE("a store that is deleted, renamed or replaced while it is open refuses to write") {
+  Directory dir;
+  const std::string path = dir.file(), other = dir.file("other.db");
+  for (int how = 0; how < 3; ++how) {
+    RecordStore store = RecordStore::open(path);
+    const KeyRef key = store.intern(key_of());
+    insert(store, timed(key, "first", 1));
+    if (how == 0) std::filesystem::remove(path);
+    if (how == 1) std::filesystem::rename(path, other);
+    if (how == 2) {
+      write_bytes(dir.file("copy.db"), bytes_of(other));
+      std::filesystem::rename(dir.file("copy.db"), path);
+    }
+    try {
+      insert(store, timed(key, "second", 1));
+      FAIL("was written to a file that is gone");
+    } catch (const RecordError& error) {
+      CHECK(error.code() == code::R020);
+    }
+    CHECK(store.statistics().trials == 1);
+  }
+}
+
 TEST_CASE("threads take turns at one store") {
   Directory directory;
   RecordStore store = RecordStore::open(directory.file());
