@@ -67,9 +67,6 @@ ScheduleSpace::ScheduleSpace(Program program, Target target, ScheduleSpaceOption
       limits_(options.limits),
       cpu_(target_),
       templates_(discover(program_, options.rules, options.discovery_runs)) {
-  if (templates_.empty()) {
-    throw UserError(code::U023, "no rule schedules the program \"" + program_->name + "\"");
-  }
   pin(options.pinned);
   make_columns();
   for (std::size_t t = 0; t < templates_.size(); ++t) outline(t, options.seed);

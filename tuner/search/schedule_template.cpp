@@ -6,6 +6,7 @@
 
 #include "ir/visitor.h"
 #include "schedule/state.h"
+#include "support/error_codes/tuner.h"
 
 namespace lathe::tuner {
 namespace {
@@ -316,6 +317,7 @@ namespace {
 /// One run of a rule under given answers.
 struct Run {
   std::optional<Schedule> schedule;  ///< nothing when the rule threw
+  std::string refusal;               ///< then: why
   std::vector<std::size_t> answers;  ///< as taken
   std::vector<std::size_t> options;  ///< how many there were to choose from
 };
@@ -332,7 +334,8 @@ Run run(const Program& program, const Rule& rule, const std::vector<std::size_t>
   try {
     rule(s);
     result.schedule = std::move(s);
-  } catch (const ScheduleError&) {
+  } catch (const ScheduleError& error) {
+    result.refusal = error.what();
   }
   return result;
 }
@@ -367,6 +370,11 @@ class Discovery {
   }
 
   std::vector<ScheduleTemplate> finish() {
+    if (templates_.empty()) {
+      throw UserError(code::U023,
+                      "no rule schedules the program \"" + program_->name + "\"" +
+                          (refusal_.empty() ? "" : "; the first refusal was\n" + refusal_ + "\n"));
+    }
     for (std::size_t t = 0; t < templates_.size(); ++t) {
       for (std::size_t k = 0; k < templates_[t].open().size(); ++k) set_options(t, k);
     }
@@ -376,7 +384,9 @@ class Discovery {
  private:
   Run try_answers(const Rule& rule, const std::vector<std::size_t>& answers) {
     --runs_left_;
-    return run(program_, rule, answers);
+    Run result = run(program_, rule, answers);
+    if (refusal_.empty()) refusal_ = result.refusal;
+    return result;
   }
 
   static std::vector<std::size_t> picks(std::size_t options) {
@@ -426,7 +436,8 @@ class Discovery {
   }
 
   const Program& program_;
-  int runs_left_;
+  int runs_left_ = 0;
+  std::string refusal_;  ///< the first one
   std::vector<ScheduleTemplate> templates_;
   std::vector<std::vector<std::set<Decided>>> seen_;
 };

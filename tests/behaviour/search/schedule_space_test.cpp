@@ -156,8 +156,28 @@ TEST_CASE("a pinned decision has one option, an unknown one is an error that lis
 }
 
 TEST_CASE("a space without a rule that applies is an error") {
-  CHECK_THROWS_WITH(space_of("matmul(m=4,n=4,k=4)", only([](Schedule& s) { s.block("nothing"); })),
-                    Catch::Contains("no rule schedules the program \"matmul\""));
+  CHECK_THROWS_WITH(
+      space_of("matmul(m=4,n=4,k=4)", only([](Schedule& s) { s.block("nothing"); })),
+      Catch::Contains("no rule schedules the program \"matmul\"; the first refusal was\nblock") &&
+          Catch::Contains("[LTH-S006]"));
+}
+
+TEST_CASE("a rule with more answers than runs leaves the next rule its share") {
+  ScheduleSpaceOptions options;
+  options.discovery_runs = 20;
+  options.rules.push_back([](Schedule& s) {
+    for (LoopRef l : s.loops<3>(s.block("C"))) {
+      const Factor f = s.sample_choice({1, 2, 3, 4, 5, 6, 7, 8});
+      auto [outer, inner] = s.split(l, {_, f});
+      if (s.value(f) % 2 == 0) s.unroll(inner);
+    }
+  });
+  options.rules.push_back([](Schedule& s) { s.vectorize(s.loops<3>(s.block("C"))[1]); });
+  const ScheduleSpace space = space_of("matmul(m=16,n=16,k=16)", options);
+  bool found = false;
+  for (const Point& p : grid_strategy(space)->propose(2000))
+    found |= to_string(space.schedule(p).program()).find("vectorized") != std::string::npos;
+  CHECK(found);
 }
 
 TEST_CASE("records of another size become the nearest point") {

@@ -28,7 +28,7 @@ class Running {
     }
     for (runtime::Tensor& t : tensors_) {
       addresses_.push_back(t.data());
-      bytes_ += static_cast<double>(t.size() * t.type().bits / 8);
+      bytes_ += static_cast<double>(t.bytes());
     }
     if (kernel_.prepare(addresses_) != LATHE_OK) throw std::runtime_error(lathe_last_error());
   }
