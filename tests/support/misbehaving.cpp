@@ -87,12 +87,14 @@ float misbehave_reference(float x) {
   return once ? x * 2 : 0;
 }
 
-/// Leaves a process of its own session behind, which says its number in the file that MISBEHAVE_PID_FILE names.
+/// Leaves a process of its own session behind, whose number is in the file that MISBEHAVE_PID_FILE names.
 float misbehave_daemon(float x) {
   static const bool once = [] {
-    if (fork() != 0) return true;
+    if (const pid_t daemon = fork(); daemon != 0) {
+      std::ofstream(std::getenv("MISBEHAVE_PID_FILE")) << daemon << std::endl;
+      return true;
+    }
     setsid();
-    std::ofstream(std::getenv("MISBEHAVE_PID_FILE")) << getpid() << std::endl;
     for (;;) pause();
   }();
   return once ? x * 2 : 0;
