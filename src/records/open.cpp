@@ -188,7 +188,9 @@ RecordStore::Impl::Impl(std::unique_ptr<Connection> connection, const OpenOption
 RecordStore::Impl::~Impl() {
   // In a forked child the connection is the parent's: closing it could merge and delete the log under the
   // parent's feet.
-  if (::getpid() != owner) (void)connection.release();
+  if (::getpid() != owner) {
+    [[maybe_unused]] const Connection* abandoned = connection.release();
+  }
 }
 
 RecordStore::RecordStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -148,7 +148,7 @@ void misbehave_not_a_number(const float* x, std::int64_t, float* y, std::int64_t
 }
 
 void misbehave_crawl(const float* x, std::int64_t, float* y, std::int64_t) {
-  usleep(330'000);
+  usleep(800'000);
   for (int i = 0; i < 1000; ++i) y[i] = x[i] * 2;
 }
 

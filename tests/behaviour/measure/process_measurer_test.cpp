@@ -189,7 +189,12 @@ TEST_CASE("a candidate that writes to an operand is out of bounds, whatever its 
 }
 
 TEST_CASE("a candidate that takes all memory is out of memory") {
-  CHECK(only(calling("misbehave_hoard")).failure == Failure::OutOfMemory);
+  auto o = options();
+  o.memory_bytes = std::uint64_t{1} << 30;
+  const Candidate batch[] = {candidate(calling("misbehave_hoard"))};
+  const auto results = tuner::process_measurer(o)->measure(task(), batch, patience());
+  CAPTURE(results[0].error_text);
+  CHECK(results[0].failure == Failure::OutOfMemory);
 }
 
 TEST_CASE("a candidate that prints without end is stopped before it fills the memory") {
@@ -280,10 +285,10 @@ TEST_CASE(
 }
 
 TEST_CASE("a candidate whose calls take a sixth of its time each is slow, not hanging") {
-  const Measurement m = only_tensorized("misbehave_crawl", 2);
+  const Measurement m = only_tensorized("misbehave_crawl", 5);
   CAPTURE(m.error_text);
   CHECK(m.failure == Failure::None);
-  CHECK(m.p10() > 0.3);
+  CHECK(m.p10() >= 0.8);
 }
 
 TEST_CASE("a time-out counts from a candidate's own start, however many wait before it") {
