@@ -35,7 +35,7 @@ struct ModelGuidedOptions {
   std::uint64_t seed = 1;
   std::size_t first_batch = 16;    ///< observations before the model is asked
   double random_share = 0.05;      ///< of the picks
-  double niche_share = 0.3;        ///< of the picks: the best of an option that the best point has not
+  double niche_share = 0.15;       ///< of the picks: the best of an option that the best point has not
   double bold_share = 0.5;         ///< of the picks: those that ask for more than any improvement,
   double bold_gain = 0.1;          ///< of the best point's speed (less where all times lie closer than that)
   std::size_t list_limit = 32768;  ///< spaces of up to this many listed points are scored whole
