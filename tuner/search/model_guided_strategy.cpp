@@ -273,7 +273,9 @@ std::vector<Niche> ModelGuidedStrategy::draw_niches(std::size_t count) {
   const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
   if (total == 0) return {};
   std::vector<Niche> niches;
-  for (niches_due_ += options_.niche_share * static_cast<double>(count); niches_due_ >= 1; niches_due_ -= 1) {
+  const bool stalls = measured_.size() - *best > options_.patience;
+  const double due = options_.niche_share * (stalls ? 2 : 1) * static_cast<double>(count);
+  for (niches_due_ += due; niches_due_ >= 1; niches_due_ -= 1) {
     double at = random_.uniform() * total;
     std::size_t k = 0;
     while (k + 1 < weight.size() && (at -= weight[k]) >= 0) ++k;

@@ -33,11 +33,12 @@ using Prior = std::function<std::vector<float>(const FeatureTable&)>;
 
 struct ModelGuidedOptions {
   std::uint64_t seed = 1;
-  std::size_t first_batch = 16;    ///< observations before the model is asked
-  double random_share = 0.05;      ///< of the picks
-  double niche_share = 0.15;       ///< of the picks: the best of an option that the best point has not
-  double bold_share = 0.5;         ///< of the picks: those that ask for more than any improvement,
-  double bold_gain = 0.1;          ///< of the best point's speed (less where all times lie closer than that)
+  std::size_t first_batch = 16;  ///< observations before the model is asked
+  double random_share = 0.05;    ///< of the picks
+  double niche_share = 0.15;  ///< of the picks: the best of an option that the best point has not; twice it
+  std::size_t patience = 48;  ///< after so many trials without a new best
+  double bold_share = 0.5;    ///< of the picks: those that ask for more than any improvement,
+  double bold_gain = 0.1;     ///< of the best point's speed (less where all times lie closer than that)
   std::size_t list_limit = 32768;  ///< spaces of up to this many listed points are scored whole
   std::size_t pool = 4096;         ///< candidates a batch is picked from
   EvolutionOptions evolution;
