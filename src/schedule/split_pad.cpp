@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arith/block_access.h"
 #include "schedule/legality.h"
 
 namespace lathe::schedule {
@@ -141,6 +142,7 @@ void split_padded(Edit& edit, const Path& path, const std::vector<Expr>& extents
   }
 
   auto wide = widen(block, at, covered, reads_are_defined(edit, block, self, at, covered));
+  arith::refresh_regions(*wide);  // a variable of a single value is a constant in them, and has more now
   BufferMap renamed;
   for (const BufferRegion& w : block.writes) {
     auto grown = new BufferNode;

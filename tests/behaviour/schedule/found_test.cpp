@@ -486,3 +486,15 @@ TEST_CASE("a copy does not read what a block leaves out that compute_at cut down
   before.cache_read(before.block(b), 0, Scope::Local);
   CHECK(interp::run(before.program(), {interp::Array::full(f32, {7}, 1)})["c"].get(0) == 5);
 }
+
+TEST_CASE("a dimension of one element that is padded is declared as long as it is") {
+  Tensor x = placeholder("x", {4, 1}, f32), y = placeholder("y", {1}, f32);
+  Axis r = reduce_axis(1, "r");
+  Tensor sums = compute("sums", {4}, [&](Var i) { return sum(x(i, r) * y(r), {r}); });
+  Tensor out = compute("out", {4}, [&](Var i) { return sums(i) + 1; });
+  Schedule s(program("p", {x, y}, {out}));
+  const BlockRef padded = s.pad_einsum(s.block(sums), {3, 1})[0];
+  s.split(s.loops(padded)[1], {_, 2}, Tail::Pad);
+  CHECK(disagreement(s) == "");
+  CHECK(structural_equal(program_from_json(to_json(s.program())), s.program()));
+}
