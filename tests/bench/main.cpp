@@ -68,7 +68,7 @@ struct Field {
 
 void enter(Row& row, const Field& field, const std::vector<Times>& times) {
   std::vector<bool> wrong(field.callables.size());
-  for (std::size_t index : disagreeing(field.callables)) wrong[index] = true;
+  for (std::size_t index : disagreeing(field.callables, field.problem.tolerance())) wrong[index] = true;
   for (std::size_t i = 0; i < field.callables.size(); ++i) {
     const Callable& c = field.callables[i];
     if (wrong[i]) {

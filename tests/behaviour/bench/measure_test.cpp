@@ -73,6 +73,7 @@ TEST_CASE("the output that disagrees with the others is found") {
 
 TEST_CASE("of two outputs that disagree neither is believed, and one alone is") {
   CHECK(disagreeing({resulting({1, 2}), resulting({1, 3})}) == std::vector<std::size_t>{0, 1});
+  CHECK(disagreeing({resulting({1, 2}), resulting({1, 3})}, 0.5f).empty());
   CHECK(disagreeing({resulting({1, 2})}).empty());
   CHECK(disagreeing({resulting({1, 2}), Callable{"no output", nullptr, nullptr, std::nullopt}}).empty());
 }

@@ -78,3 +78,9 @@ TEST_CASE("operators with constants are measured with and without preparing them
   CHECK(prepared == 7);
   CHECK(plain == 7);
 }
+
+TEST_CASE("long sums may differ by more than short ones") {
+  CHECK(make_problem({"NRM", {1, 256, 256}, false}, 1).tolerance() == 1e-4f);
+  CHECK(make_problem({"NRM", {1, 1024, 1024}, false}, 1).tolerance() == 16e-4f);
+  CHECK(make_problem({"SFM", {8, 1 << 20}, false}, 1).tolerance() == 1e-4f);
+}

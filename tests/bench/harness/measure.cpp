@@ -78,12 +78,12 @@ std::vector<Times> measure_in_turns(const std::vector<Callable>& callables, int 
   return times;
 }
 
-std::vector<std::size_t> disagreeing(const std::vector<Callable>& callables) {
+std::vector<std::size_t> disagreeing(const std::vector<Callable>& callables, float tolerance) {
   std::vector<std::vector<float>> outputs;
   for (const Callable& callable : callables) {
     outputs.push_back(callable.result ? callable.result() : std::vector<float>());
   }
-  auto agree = [](const std::vector<float>& a, const std::vector<float>& b) {
+  auto agree = [&](const std::vector<float>& a, const std::vector<float>& b) {
     if (a.size() != b.size()) return false;
     float scale = 0, error = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -91,7 +91,7 @@ std::vector<std::size_t> disagreeing(const std::vector<Callable>& callables) {
       scale = std::max(scale, std::max(std::abs(a[i]), std::abs(b[i])));
       error = std::max(error, std::abs(a[i] - b[i]));
     }
-    return error <= 1e-4f * scale;
+    return error <= tolerance * scale;
   };
   std::vector<std::size_t> outvoted;
   for (std::size_t i = 0; i < outputs.size(); ++i) {

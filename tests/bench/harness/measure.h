@@ -29,7 +29,8 @@ struct Times {
 std::vector<Times> measure_in_turns(const std::vector<Callable>& callables, int threads,
                                     const Sampling& sampling);
 
-/// Indices of the callables whose last output differs from what most of the others computed.
-std::vector<std::size_t> disagreeing(const std::vector<Callable>& callables);
+/// Indices of the callables whose last output differs, by more than the share of its greatest element, from what most of the
+/// others computed.
+std::vector<std::size_t> disagreeing(const std::vector<Callable>& callables, float tolerance = 1e-4f);
 
 }  // namespace lathe::bench

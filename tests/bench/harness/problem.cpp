@@ -1,5 +1,6 @@
 #include "problem.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
@@ -55,6 +56,15 @@ const Operand& Problem::operand(const std::string& name) const {
     if (operand.name == name) return operand;
   }
   throw std::invalid_argument(what.key + " has no operand " + name);
+}
+
+float Problem::tolerance() const {
+  constexpr float kTermsOfShortSums = 1 << 16;
+  std::int64_t elements = 0;
+  for (const Operand& o : operands) elements = std::max(elements, o.buffer.size());
+  const auto terms =
+      static_cast<float>(elements) / static_cast<float>(std::max<std::int64_t>(1, element_count(output)));
+  return 1e-4f * std::max(1.0f, terms / kTermsOfShortSums);
 }
 
 double Problem::in_unit(double seconds) const {

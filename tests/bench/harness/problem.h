@@ -70,6 +70,8 @@ struct Problem {
 
   const Operand& operand(const std::string& name) const;
   const float* data(const std::string& name) const { return operand(name).buffer.data(); }
+  /// By how much results may differ, relative to the greatest: more where long sums are rounded in any order.
+  float tolerance() const;
   /// Seconds a call, in the problem's unit.
   double in_unit(double seconds) const;
 };
