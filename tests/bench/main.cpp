@@ -210,7 +210,7 @@ int main(int argc, char** argv) {
       "--db", options.db,
       "the database whose best schedules group tuned measures (default: tuned.db beside this program)");
   app.add_option("--trials", trials,
-                 "group tuned tunes what the database does not know with so many (default: 64; 0 with --db)")
+                 "group tuned tunes what the database does not know with so many (default: 32; 0 with --db)")
       ->check(CLI::Range(0, 100000));
   app.add_option("--threads", options.threads, "numbers of threads (default: 1 and 2)")
       ->delimiter(',')
@@ -227,7 +227,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (options.groups.empty())
     options.groups = cases.empty() ? AllGroups : std::vector<std::string>{"default", "tuned"};
-  options.trials = trials.value_or(options.db.empty() ? 64 : 0);
+  options.trials = trials.value_or(options.db.empty() ? 32 : 0);
   const int cpus = static_cast<int>(allowed_cpus().size());
   if (options.threads.empty())
     options.threads = options.quick || cpus < 2 ? std::vector<int>{1} : std::vector<int>{1, 2};

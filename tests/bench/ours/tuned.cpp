@@ -20,7 +20,7 @@ int trials_of(const RecordStore& store, const records::Key& key) {
   return 0;
 }
 
-/// The best record, and whether it was timed on as many threads as the problem asks for.
+/// The best record, and whether it was timed on as many threads as the problem asks for: a schedule for one is none for two.
 struct Known {
   std::optional<records::Trial> trial;
   bool same_threads = false;
@@ -32,7 +32,8 @@ Known best_of(const RecordStore& store, const Workload& workload, const Target& 
   const records::Lookup found = store.lookup(query);
   const auto* hit = std::get_if<records::Hit>(&found);
   if (hit == nullptr) return {};
-  return {hit->trial, records::threads_of(hit->trial.provenance.host_class) == p.threads};
+  const std::int64_t threads = records::threads_of(hit->trial.provenance.host_class);
+  return {hit->trial, threads == p.threads || threads == 0};  // 0: not known
 }
 
 RecordStore open_store(const Problem& p) {
@@ -63,7 +64,7 @@ std::optional<Callable> tuned_kernel(const Problem& p) {
     tune_now(*workload, p, store);
     best = best_of(store, *workload, target, p);
   }
-  if (!best.trial) return std::nullopt;
+  if (!best.same_threads) return std::nullopt;
   Callable callable = kernel_callable(p, replay(*workload, *best.trial));
   callable.trials = trials_of(store, record_key(*workload, target));
   return callable;
