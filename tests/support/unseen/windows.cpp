@@ -73,16 +73,17 @@ void add_windows(std::vector<UnseenProgram>& all) {
         });
         return program("conv3d", {x, k}, {c});
       });
-  add(all, "causal_conv1d", 2.0 * 512 * 64 * 64 * 5, "conv1d(l=512,ci=64,co=64,k=5,p=2)", [](Scale scale) {
-    const I t_ = of(scale, 512, 13), ci = of(scale, 64, 5), co = of(scale, 64, 9);
-    Tensor x = input("x", {t_, ci}), k = weights("k", {5, ci, co});
-    Tensor p = pad(x, {4, 0}, {0, 0}, 0.f);
-    Axis rk = reduce_axis(5), rc = reduce_axis(ci);
-    Tensor c = compute("c", {t_, co}, [&](Var t, Var o) {
-      return sum(p(t + 4 - rk, rc) * k(rk, rc, o), {rk, rc});
-    });
-    return program("causal_conv1d", {x, k}, {c});
-  });
+  add(all, "causal_conv1d", 2.0 * 512 * 64 * 64 * 5, "conv1d(l=512,ci=64,co=64,k=5,s=1,p=2)",
+      [](Scale scale) {
+        const I t_ = of(scale, 512, 13), ci = of(scale, 64, 5), co = of(scale, 64, 9);
+        Tensor x = input("x", {t_, ci}), k = weights("k", {5, ci, co});
+        Tensor p = pad(x, {4, 0}, {0, 0}, 0.f);
+        Axis rk = reduce_axis(5), rc = reduce_axis(ci);
+        Tensor c = compute("c", {t_, co}, [&](Var t, Var o) {
+          return sum(p(t + 4 - rk, rc) * k(rk, rc, o), {rk, rc});
+        });
+        return program("causal_conv1d", {x, k}, {c});
+      });
   add(all, "patch_embedding", 2.0 * 196 * 768 * 768, "matmul(m=196,n=768,k=768)", [](Scale scale) {
     const I g = of(scale, 14, 2), p = of(scale, 16, 4), e = of(scale, 768, 9);
     Tensor x = input("x", {3, g * p, g * p}), w = weights("w", {e, 3, p, p});
