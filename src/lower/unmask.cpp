@@ -88,6 +88,17 @@ class Accesses {
     return op == BinaryOp::Div || op == BinaryOp::Mod || op == BinaryOp::FloorDiv || op == BinaryOp::FloorMod;
   }
 
+  /// Does the mask stay the same as long as the buffer lives? What memory holds may change.
+  bool is_fixed(const Expr& mask) const {
+    bool reads = false;
+    walk(mask, [&](const Expr& e) {
+      reads |= e.as<Load>() || e.as<Call>();
+      return !reads;
+    });
+    return !reads &&
+           !mentions_any(mask, [&](const VarNode* v) { return std::ranges::count(inside_, v) > 0; });
+  }
+
   void note(const Expr& index, const Expr& mask, std::vector<Expr>& masks) {
     const Ramp* at = index.as<Ramp>();
     whole_ &= at && is_int(at->stride, 1) && (lanes_ == 0 || lanes_ == at->lanes()) && size_;
@@ -97,9 +108,7 @@ class Accesses {
     const arith::ConstBound bound = analyzer_.bound(at->base);
     whole_ &= first.coefficient % lanes_ == 0 && first.base % lanes_ == 0 && bound.min >= 0 &&
               bound.max <= *size_ - lanes_;
-    // It has to stay the same as long as the buffer lives.
-    whole_ &= is_open(mask) ||
-              !mentions_any(mask, [&](const VarNode* v) { return std::ranges::count(inside_, v) > 0; });
+    whole_ &= is_open(mask) || is_fixed(mask);
     if (std::ranges::none_of(masks, [&](const Expr& m) {
           return m.defined() == mask.defined() && (!m.defined() || structural_equal(m, mask));
         }))

@@ -294,6 +294,20 @@ TEST_CASE("open choices are legal whatever is chosen") {
   }
 }
 
+TEST_CASE("no more loops are fused for threads than they need") {
+  // Six runs of channels are three for each of two threads; the tiles of columns stay a loop of their own, whose guards lowering
+  // can cut off.
+  Schedule s(Workload::parse("depthwise(h=14,w=14,c=672,k=5,s=2,p=2)").program);
+  apply_rules(s, Target::parse("zen3(cores=2)"));
+  std::vector<std::int64_t> extents;
+  walk(s.program()->body, [&](const Stmt& x) {
+    const For* loop = x.as<For>();
+    if (loop && loop->for_kind == ForKind::Parallel) extents.push_back(as_int(loop->extent).value());
+    return true;
+  });
+  CHECK(extents == std::vector<std::int64_t>{6});
+}
+
 TEST_CASE("what can run in parallel and in vectors does") {
   Schedule s(product(256, 256, 256));
   apply_rules(s, test::avx2());
